@@ -23,10 +23,10 @@ def main() -> None:
         sys.stderr.flush()
     try:
         from service.cli.main import cli
-    except KeyboardInterrupt:  # Ctrl-C while it starts: nothing has started, so there is nothing to report
-        sys.exit(130)
-    try:
+
         cli(prog_name="latchscope")
+    except KeyboardInterrupt:  # Ctrl-C before the command line has its own answer to it, or while it ends
+        sys.exit(130)
     except Exception as error:
         from rules.cause import HOME, BadCause  # loaded only now: most commands need no cause
 

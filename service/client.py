@@ -1,4 +1,4 @@
-"""Reads a running service over REST, for `latchscope top` and `latchscope mcp`. Every failure is one sentence."""
+"""Asks a running service over REST, for each command with --url. Every failure is one sentence."""
 
 import http.client
 import json
@@ -64,12 +64,18 @@ class ServiceClient:
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
         """The JSON at a path below /api/v1. Raises ServiceRefused."""
-        given = f"?{urlencode(query, doseq=True)}" if query else ""
-        headers = {"Accept": "application/json", "User-Agent": "latchscope"}
+        return self._asked(path + (f"?{urlencode(query, doseq=True)}" if query else ""))
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """The JSON that answers a body. Raises ServiceRefused."""
+        return self._asked(path, json.dumps(body).encode())
+
+    def _asked(self, path: str, body: bytes | None = None) -> Any:
+        headers = {"Accept": "application/json", "User-Agent": "latchscope", "Content-Type": "application/json"}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         try:
-            asked = Request(f"{self.url}/api/v1{path}{given}", headers=headers)
+            asked = Request(f"{self.url}/api/v1{path}", body, headers)
             with build_opener(NoRedirect).open(asked, timeout=self._timeout) as answer:
                 return json.loads(answer.read(MOST_BYTES))
         except HTTPError as error:

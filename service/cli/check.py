@@ -21,8 +21,8 @@ from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, poll
 from rules.waiting import HANGING_SECONDS
 from rules.waiting import WAITING_SESSIONS as WAITING_SESSIONS
-from service.cli.common import CONFIG, KIND_HELP, ConfigOption, a_number, chosen_kind, settings_of, show, write_whole
-from service.cli.messages import fail, unwritten
+from service.cli.common import CONFIG, KIND_HELP, ConfigOption, Force, a_number, chosen_kind, settings_of, write_whole
+from service.cli.messages import Answer, fail, unwritten
 from service.config.load import meant
 from service.config.logs import unwritable
 from service.config.settings import DatabaseSettings, Settings
@@ -199,7 +199,7 @@ def check(
         str | None, typer.Option("--for", metavar="KIND", help=f"{KIND_HELP}; default: found by itself")
     ] = None,
     verbose: Annotated[bool, typer.Option(help="every view, also of several databases that lack nothing")] = False,
-) -> None:
+) -> Answer:
     """Try every view on each database, and print the SQL for those that cannot be read. Exit 1 if something is missing.
 
     Without names it also looks at the store and the audit file, which it does not change, and at the addresses of notifications,
@@ -209,44 +209,38 @@ def check(
     asked = named_databases(chosen, databases)
     gates = gates_of(asked)
     reports = [run_check(database, chosen, known, gates[database.name]) for database in asked]
-    if reports:
-        whole = verbose or len(reports) == 1
-        show("\n".join(as_text(report, whole=whole) for report in reports))
-    store_works, others_work = (True, True) if databases else (_store(chosen), _audit_file(chosen) & _addresses(chosen))
-    if any(report.error for report in reports) or not store_works:
-        raise typer.Exit(2)
-    if any(report.lacking for report in reports) or not others_work:
-        raise typer.Exit(1)
+    others = [] if databases else list(_others(chosen))
+    whole = verbose or len(reports) == 1
+    lines = [*(as_text(report, whole=whole) for report in reports), *(visible(each.said) for each in others)]
+    unusable = any(report.error for report in reports) or any(each.part == "store" for each in others if not each.works)
+    lacking = any(report.lacking for report in reports) or not all(each.works for each in others)
+    found = {"databases": reports, "others": others}
+    return Answer(found, "\n".join(lines), 2 if unusable else 1 if lacking else 0)
 
 
-def _store(chosen: Settings) -> bool:
-    """Whether the service could start with its store; says so."""
-    look = look_at_store(chosen.store)
-    show(visible(f"store {look.store}: {look.said}"))
-    return look.usable
+@dataclass(frozen=True, slots=True)
+class OtherPart:
+    """Whether something that is no database works, and the sentence that says so."""
+
+    part: str
+    works: bool
+    said: str
 
 
-def _audit_file(chosen: Settings) -> bool:
-    """Whether actions can be written to the audit file, if one is set; says so."""
-    file = chosen.auth.audit_file
-    if file is None:
-        return True
-    why = unwritable(file)
-    show(visible(f"audit file {file}: {f'cannot be written: {why}' if why else 'can be written'}"))
-    return why is None
-
-
-def _addresses(chosen: Settings) -> bool:
-    """Whether each notification has an address that can be sent to; says so of each."""
-    every = True
+def _others(chosen: Settings) -> Iterator[OtherPart]:
+    """The store, whether the service could start with it; the audit file if one is set; the address of each notification."""
+    look, file = look_at_store(chosen.store), chosen.auth.audit_file
+    yield OtherPart("store", look.usable, f"store {look.store}: {look.said}")
+    if file is not None:
+        why = unwritable(file)
+        said = f"audit file {file}: {f'cannot be written: {why}' if why else 'can be written'}"
+        yield OtherPart("audit file", why is None, said)
     try:
         for seen in looked_at(chosen.notifications):
-            show(visible(f"notification {seen.target}: {seen.why or f'address of {seen.service}, nothing sent'}"))
-            every = every and seen.why is None
+            said = f"notification {seen.target}: {seen.why or f'address of {seen.service}, nothing sent'}"
+            yield OtherPart("notification", seen.why is None, said)
     except MissingExtra as error:
-        show(f"notifications: {error}")
-        return False
-    return every
+        yield OtherPart("notification", False, f"notifications: {error}")
 
 
 def named_databases(chosen: Settings, names: list[str] | None) -> list[DatabaseSettings]:
@@ -266,6 +260,7 @@ def capture(
     seconds: Annotated[
         float, typer.Option(min=0, max=86400, callback=a_number, help="time between two snapshots; 0 takes only one")
     ] = 30.0,
+    force: Force = False,
     config: ConfigOption = CONFIG,
 ) -> None:
     """Write a capture of a database: two snapshots some seconds apart. Diagnose the file anywhere."""
@@ -275,7 +270,7 @@ def capture(
         typer.echo(f"{database}: two snapshots, {seconds:g} s apart …", err=True)
     try:
         taken = take_capture(target, chosen, seconds)
-        write_whole(output, dump(taken))
+        write_whole(output, dump(taken), force=force)
     except CollectError as error:
         fail(_of(database, error))
     except OSError as error:
@@ -290,14 +285,15 @@ def holders(
     ] = 2.0,
     looks: Annotated[int, typer.Option(min=1, max=MOST_LOOKS, help="most samples")] = MOST_LOOKS,
     config: ConfigOption = CONFIG,
-) -> None:
+) -> Answer:
     """Profile who holds the row cache latch right now, and how long: many samples in one statement, on request only."""
     chosen = settings_of(config)
     (target,) = named_databases(chosen, [database])
     try:
-        typer.echo(holders_as_text(profile_holders(target, chosen, seconds, looks)))
+        found = profile_holders(target, chosen, seconds, looks)
     except CollectError as error:
         fail(_of(database, error))
+    return Answer(found, holders_as_text(found))
 
 
 def _of(database: str, error: CollectError) -> str:

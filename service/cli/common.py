@@ -6,17 +6,20 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 from textwrap import wrap
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
+from pydantic_core import to_json
 from rich.console import Console
 from rich.text import Text
 
 from collectors.grants import KINDS, DatabaseKind, UnknownKind, kind_named
-from service.cli.messages import fail
+from service.cli.messages import Answer, fail, say
+from service.client import TOKEN_VARIABLE
 from service.config import load
 from service.config.load import NO_DATABASES
 from service.config.settings import BadSettings, Settings
+from service.escape import visible_json
 from service.render.parts import COLUMNS, LINE_WIDTH
 
 # How commands name the kind of a database.
@@ -47,6 +50,10 @@ ConfigOption = Annotated[
     Path, typer.Option(envvar="LATCHSCOPE_CONFIG", help="configuration file, see docs/configuration.md")
 ]
 StoreOption = Annotated[str | None, typer.Option(help="URL of the store, instead of the one in the configuration")]
+UrlOption = Annotated[str | None, typer.Option(help="address of a running service, to ask it instead")]
+TokenFileOption = Annotated[Path | None, typer.Option(help=f"file with a token for it; else {TOKEN_VARIABLE}")]
+Form = Literal["text", "json", "markdown"]
+Force = Annotated[bool, typer.Option("--force", help="replace the file if it exists; from 0.4.0 on only with this")]
 
 
 def settings_of(config: Path, *, watching: bool = True) -> Settings:
@@ -60,8 +67,20 @@ def settings_of(config: Path, *, watching: bool = True) -> Settings:
     return chosen
 
 
-def write_whole(file: Path, text: str) -> None:
+def give(answer: Answer, *, as_json: bool = False) -> None:
+    """Print an answer, and end the command if it has a code."""
+    if as_json:
+        typer.echo(visible_json(to_json(answer.value, indent=2).decode()))
+    elif answer.text:
+        show(answer.text)
+    if answer.code:
+        raise typer.Exit(answer.code)
+
+
+def write_whole(file: Path, text: str, *, force: bool = True) -> None:
     """Write a file. A disk that fails in the middle leaves the earlier file as it was. Raises OSError."""
+    if not force and file.is_file():
+        say(f"{file} exists already and is replaced; from 0.4.0 on that takes --force")
     target = file.resolve()
     known = target.exists()
     replaceable = not known or (target.is_file() and os.access(target, os.W_OK))

@@ -1,21 +1,23 @@
 """`latchscope compare` and `latchscope mark`: before against after, and the mark between them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from enum import StrEnum
 from getpass import getuser
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
+from pydantic import TypeAdapter, ValidationError
 
 from collectors.errors import InputError
 from collectors.model import Delta, NotComparable
 from rules.comparison.changes import Comparison
 from rules.comparison.compare import compare as compared
-from service.cli.common import CONFIG, ConfigOption, StoreOption, settings_of, show
+from service.cli.common import CONFIG, ConfigOption, Form, StoreOption, TokenFileOption, UrlOption, settings_of, show
 from service.cli.messages import fail, say
+from service.client import ServiceClient, ServiceRefused, token_of
 from service.config.settings import Settings
 from service.escape import visible_json
 from service.history.comparison import SETTLE, CannotCompare, ComparedWindows, NoMark, at_mark, comparison
@@ -24,15 +26,10 @@ from service.intake import inputs
 from service.render.comparison import as_markdown, as_text
 from service.state.window import BadWindow, iso, moment, parse_duration, parse_window
 from service.store.engine import STORE_ERRORS, StoreError, brief, sqlite_file
+from service.store.episodes import Mark
 from service.store.repository import Repository
 
-
-class ComparisonFormat(StrEnum):
-    """The output format of a comparison."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
+OTHER_RELEASE = "{url} answers as another release does; ask it with the latchscope of that release"
 
 
 def compare(
@@ -43,24 +40,33 @@ def compare(
     after: Annotated[str | None, typer.Option(help="with --db: a window begin/end, such as -1h/now")] = None,
     span: Annotated[str | None, typer.Option(help="with --mark: how long the windows are, such as 10m")] = None,
     settle: Annotated[str | None, typer.Option(help="with --mark: time after it to leave out")] = None,
-    format: Annotated[ComparisonFormat, typer.Option(help="how to print it")] = ComparisonFormat.TEXT,
+    format: Annotated[Form, typer.Option(help="how to print it")] = "text",
+    url: UrlOption = None,
+    token_file: TokenFileOption = None,
     store: StoreOption = None,
     config: ConfigOption = CONFIG,
 ) -> None:
     """Compare before with after, per unit of work: two files, two windows of a database, or both sides of a mark."""
+    sides = {"mark": mark, "before": before, "after": after, "span": span, "settle": settle}
     try:
         if db is None:
-            found = _of_files(files or [], (mark, before, after, span, settle))
+            found = _of_files(files or [], (*sides.values(), url))
+        elif files:
+            fail("name two files, or --db with --mark or --before and --after, not both")
+        elif url is not None:
+            named = {name: side for name, side in sides.items() if side is not None}
+            told = ServiceClient(url, token_of(token_file)).get(f"/databases/{quote(db, safe='')}/compare", named)
+            found = Comparison.model_validate(told)
         else:
-            if files:
-                fail("name two files, or --db with --mark or --before and --after, not both")
-            found = _of_store(db, mark, before, after, span, settle, store, config)
-    except (InputError, BadWindow, NoMark, CannotCompare) as error:
+            found = _of_store(db, sides, store, config)
+    except ValidationError:
+        fail(OTHER_RELEASE.format(url=url))
+    except (InputError, BadWindow, NoMark, CannotCompare, ServiceRefused) as error:
         fail(str(error))
-    if format is ComparisonFormat.JSON:
+    if format == "json":
         typer.echo(visible_json(found.model_dump_json(indent=2)))
         return
-    if format is ComparisonFormat.TEXT:
+    if format == "text":
         show(as_text(found))
     else:
         typer.echo(as_markdown(found))
@@ -70,22 +76,31 @@ def mark(
     database: Annotated[str, typer.Argument(help="name in the configuration")],
     text: Annotated[str, typer.Argument(help="what was changed, in short")],
     at: Annotated[str, typer.Option(help="when: RFC 3339 or relative, such as -10m; default: now")] = "now",
+    url: UrlOption = None,
+    token_file: TokenFileOption = None,
     store: StoreOption = None,
     config: ConfigOption = CONFIG,
 ) -> None:
     """Mark a change on a database, so that you can compare before with after."""
     now = datetime.now(UTC)
     try:
-        with opened_store(store, config, database) as opened:
-            kept = set_mark(opened, database, text, moment(at, now), getuser(), now)
-    except (BadMark, BadWindow) as error:
+        if url is not None:
+            body = {"text": text, "at": moment(at, now).isoformat()}
+            told = ServiceClient(url, token_of(token_file)).post(f"/databases/{quote(database, safe='')}/marks", body)
+            kept = TypeAdapter(Mark).validate_python(told)
+        else:
+            with opened_store(store, config, database) as opened:
+                kept = set_mark(opened, database, text, moment(at, now), getuser(), now)
+    except ValidationError:
+        fail(OTHER_RELEASE.format(url=url))
+    except (BadMark, BadWindow, ServiceRefused) as error:
         fail(str(error))
     say(f"{database}: marked at {iso(kept.at)}: {kept.text} ({kept.id})")
 
 
 def _of_files(files: list[str], of_the_store: tuple[str | None, ...]) -> Comparison:
     if any(option is not None for option in of_the_store):
-        fail("--mark, --before, --after, --span and --settle need a database of the store; name it with --db")
+        fail("--mark, --before, --after, --span, --settle and --url need a database of the store; name it with --db")
     if len(files) != 2:
         fail("name two files, BEFORE and AFTER, or a database with --db")
     if files == [inputs.STDIN, inputs.STDIN]:
@@ -109,16 +124,8 @@ def change_of(name: str) -> Delta:
     return change
 
 
-def _of_store(
-    db: str,
-    mark: str | None,
-    before: str | None,
-    after: str | None,
-    span: str | None,
-    settle: str | None,
-    store: str | None,
-    config: Path,
-) -> Comparison:
+def _of_store(db: str, sides: Mapping[str, str | None], store: str | None, config: Path) -> Comparison:
+    mark, before, after, span, settle = sides.values()
     now = datetime.now(UTC)
     windows = None if before is None or after is None else (parse_window(before, now), parse_window(after, now))
     if (windows is None) == (mark is None) or (mark is not None and (before or after)):

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,7 @@ from pydantic import ValidationError
 from collectors.demo.scenarios import scenarios
 from rules.model import Severity
 from service.cli.check import check
-from service.cli.common import CONFIG, ConfigOption, settings_of, write_whole
+from service.cli.common import CONFIG, ConfigOption, give, settings_of, write_whole
 from service.cli.messages import fail, say
 from service.config import load
 from service.config.load import YamlText, meant, mistakes_of, place_of, refusals, warnings
@@ -24,7 +25,7 @@ from service.config.settings import DEMO, BadSettings, DatabaseSettings, Setting
 from service.escape import visible
 from service.extras import MissingExtra, require
 
-config_cli = typer.Typer(no_args_is_help=True, help="The configuration: find its mistakes before you use it.")
+config_cli = typer.Typer(no_args_is_help=True)
 
 
 @config_cli.command("validate")
@@ -238,7 +239,7 @@ def init(
         say(f"put the password into {wanted.password[1]}, then run `latchscope check --config {output}`")
         return
     if try_it:
-        check(None, output, None)
+        give(check(None, output, None))
 
 
 def written(wanted: WantedDatabase) -> str:
@@ -301,14 +302,6 @@ def _usable_dsn(dsn: str) -> str:
     return dsn
 
 
-def _usable_name(name: str) -> str:
-    return _as_setting("name", name)
-
-
-def _usable_user(user: str) -> str:
-    return _as_setting("user", user)
-
-
 def _as_setting(setting: str, value: str) -> str:
     """The value unchanged. Raises ValueError in the words of `config validate` if the settings refuse it."""
     members: Mapping[str, str] = {"name": "a", "dsn": "demo:undo-storm", setting: value}
@@ -318,6 +311,10 @@ def _as_setting(setting: str, value: str) -> str:
         mistakes = mistakes_of(error.errors(), YamlText({}, {}, (), ()))
         raise ValueError(next(mistakes).what) from None
     return value
+
+
+_usable_name = partial(_as_setting, "name")
+_usable_user = partial(_as_setting, "user")
 
 
 def _usable_file(file: str) -> str:
@@ -375,12 +372,7 @@ def _name_in(dsn: str) -> str:
 
 # `latchscope notify test`: checks that messages arrive, before there is a problem to report.
 
-notify_cli = typer.Typer(no_args_is_help=True, help="The receivers of episodes: webhooks and notifications.")
-
-
-@notify_cli.callback()
-def notify() -> None:
-    """The receivers of episodes: webhooks and notifications."""
+notify_cli = typer.Typer(no_args_is_help=True)
 
 
 @notify_cli.command("test")

@@ -20,14 +20,7 @@ ADDRESS = "http://127.0.0.1:8000"
 _OTHER = re.compile(r"https?://[A-Za-z0-9._~:/\[\]-]+")
 """An address without characters that mean something in YAML, JSON, a template of Prometheus or a shell."""
 
-dashboards_cli = typer.Typer(
-    no_args_is_help=True, help="Dashboards, alert rules and runbooks for Prometheus and Grafana."
-)
-
-
-@dashboards_cli.callback()
-def dashboards() -> None:
-    """Dashboards, alert rules and runbooks for Prometheus and Grafana."""
+dashboards_cli = typer.Typer(no_args_is_help=True)
 
 
 @dashboards_cli.command("export")

@@ -1,12 +1,11 @@
 """`latchscope diagnose`: inputs in, one report out. An unreadable input gives a line on stderr and exit code 2."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from pydantic import TypeAdapter
@@ -16,22 +15,19 @@ from rich.progress import Progress
 from rules.cause import Cause, catalogue
 from rules.model import CANNOT_TELL, Diagnosis, Severity
 from rules.remedy import PLATFORMS, Platform, RemedyStep
-from service.cli.common import fit_to_terminal, show, write_whole
-from service.cli.messages import fail, say, unwritten
+from service.cli.common import Force, fit_to_terminal, show, write_whole
+from service.cli.messages import Answer, fail, say, unwritten
 from service.escape import visible_json
 from service.intake import inputs
 from service.intake.incident import incident, story, under_one_name
 from service.intake.inputs import DEEPEST, MOST_FILES, InputResults, short_names
 from service.intake.logs import Window, window_of
-from service.render import text
 from service.render import text as text_
 from service.render.incident import incident_as_markdown, incident_as_text
 
 # `latchscope causes …`: the knowledge base, by id or by its number.
 
-causes_cli = typer.Typer(
-    no_args_is_help=True, help="The knowledge base: what latchscope can find, and what to do about it."
-)
+causes_cli = typer.Typer(no_args_is_help=True)
 
 
 def _ids() -> list[str]:
@@ -39,11 +35,13 @@ def _ids() -> list[str]:
 
 
 @causes_cli.command("list")
-def list_causes() -> None:
+def list_causes() -> Answer:
     """Every cause, one line each."""
+    lines = []
     for cause in catalogue().values():
         how = "handbook" if cause.handbook else ", ".join(cause.surfaces)
-        typer.echo(f"{cause.kb:6} {cause.id:28} {cause.name} ({how}; {cause.status})")
+        lines.append(f"{cause.kb:6} {cause.id:28} {cause.name} ({how}; {cause.status})")
+    return Answer(list(catalogue().values()), "\n".join(lines))
 
 
 @causes_cli.command("show")
@@ -51,19 +49,24 @@ def show_cause(
     id: Annotated[
         str, typer.Argument(metavar="ID", help="id of the cause, or its number such as KB-01", autocompletion=_ids)
     ],
-) -> None:
+) -> Answer:
     """One cause with its conditions, confirming query, remedy and references."""
-    show(text.cause_as_text(_named(id)))
+    cause = _named(id)
+    return Answer(cause, text_.cause_as_text(cause))
 
 
 @causes_cli.command("steps")
-def list_steps() -> None:
+def list_steps() -> Answer:
     """Where each step of each remedy runs, and what becomes of it on Amazon RDS and on Autonomous Database."""
-    typer.echo(f"{'cause':28} step  {'runs in':10} {'Amazon RDS':13} Autonomous Database")
+    lines, steps = [f"{'cause':28} step  {'runs in':10} {'Amazon RDS':13} Autonomous Database"], []
     for cause in catalogue().values():
         for number, step in enumerate(cause.remedy_steps, 1):
             rds, autonomous = (_there(step, platform) for platform in PLATFORMS)
-            typer.echo(f"{cause.id:28} {number:4}  {step.run_in or '-':10} {rds:13} {autonomous}")
+            lines.append(f"{cause.id:28} {number:4}  {step.run_in or '-':10} {rds:13} {autonomous}")
+            steps.append(
+                {"cause": cause.id, "step": number, "run_in": step.run_in, "rds": rds, "autonomous": autonomous}
+            )
+    return Answer(steps, "\n".join(lines))
 
 
 def _there(step: RemedyStep, platform: Platform) -> str:
@@ -91,13 +94,8 @@ MANY = 8
 """From this number of files on, a terminal shows the progress."""
 
 
-class Format(StrEnum):
-    """The output format of diagnoses."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
-    HTML = "html"
+Format = Literal["text", "json", "markdown", "html"]
+ENDINGS: Mapping[str, Format] = {".txt": "text", ".json": "json", ".md": "markdown", ".html": "html"}
 
 
 def diagnose(
@@ -109,8 +107,9 @@ def diagnose(
             f"they hold directories alone, the files in those, down to {DEEPEST} levels and {MOST_FILES:,} files",
         ),
     ],
-    format: Annotated[Format, typer.Option(help="how to print it")] = Format.TEXT,
+    format: Annotated[Format | None, typer.Option(help="how to print it; default: as -o FILE ends, or text")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="write to this file instead of stdout")] = None,
+    force: Force = False,
     fail_on: Annotated[Severity | None, typer.Option(help="exit 1 if a finding has at least this severity")] = None,
     fail_on_unknown: Annotated[
         bool, typer.Option("--fail-on-unknown", help="exit 3 when an input could not be judged")
@@ -130,24 +129,25 @@ def diagnose(
     until: Annotated[str | None, typer.Option(metavar="TIME", help="of logs: only lines up to then")] = None,
 ) -> None:
     """Diagnose without a connection. Exit 0 if all inputs were read, 2 if one was not; 1 and 3 only with --fail-on…"""
-    if output is None and format is Format.TEXT:
+    form = _form_of(output, format)
+    if output is None and form == "text":
         fit_to_terminal()
     window = _window(since, until)
     with _progress() as step:
         outcome = inputs.diagnose_all(files, step, window)
     outcome.diagnosed = under_one_name(outcome.diagnosed)
     if as_story:
-        format = Format.JSON
+        form = "json"
         text: str | None = visible_json(story(short_names(outcome.diagnosed)).model_dump_json(indent=2))
     else:
-        text = _printed(outcome, format, single=len(files) == 1, verbose=verbose)
+        text = _printed(outcome, form, single=len(files) == 1, verbose=verbose)
     for note in outcome.notes:
         say(f"latchscope: {note}")
     for skipped in outcome.skipped:
         say(f"latchscope: skipped: {skipped}")
     for error in outcome.errors:
         say(f"latchscope: {error}")
-    if text is not None and not _written(text, output, format):
+    if text is not None and not _written(text, output, form, force):
         raise typer.Exit(2)
     if outcome.errors:
         raise typer.Exit(2)
@@ -156,6 +156,16 @@ def diagnose(
         raise typer.Exit(1)
     if fail_on_unknown and any(each.standing == CANNOT_TELL for each in diagnoses):
         raise typer.Exit(3)
+
+
+def _form_of(output: Path | None, given: Format | None) -> Format:
+    """The format as given, else as the file ends, else text. A file with the name of a format is a mistake."""
+    name = str(output or "")
+    if name in (*ENDINGS.values(), *(ending[1:] for ending in ENDINGS)):
+        fail(
+            f"-o {name} names a file, not a format; write --format {ENDINGS.get(f'.{name}', name)}, or -o report.{name}"
+        )
+    return given or ENDINGS.get(Path(name).suffix.lower(), "text")
 
 
 def _window(since: str | None, until: str | None) -> Window:
@@ -176,35 +186,35 @@ def _found(diagnosis: Diagnosis) -> Iterator[Severity]:
 def _printed(outcome: InputResults, format: Format, *, single: bool, verbose: bool) -> str | None:
     """The report in its form. None if the only input gave nothing."""
     diagnoses = [diagnosed.diagnosis for diagnosed in outcome.diagnosed]
-    if format is Format.JSON:
+    if format == "json":
         if single and outcome.read <= 1 and len(diagnoses) <= 1:
             return visible_json(diagnoses[0].model_dump_json(indent=2)) if diagnoses else None
         return visible_json(TypeAdapter(list[Diagnosis]).dump_json(diagnoses, indent=2).decode())
     if not diagnoses:
         return None
-    if format is Format.HTML:
+    if format == "html":
         from service.web.pages.export import as_html  # loads the pages, which no other form needs
 
         return as_html(outcome)
     told = incident(short_names(outcome.diagnosed))
     joined = told if told is not None and told.mixed else None
-    if format is Format.TEXT:
+    if format == "text":
         first = f"{incident_as_text(joined)}\n" if joined else ""
         return first + text_.as_text(outcome.diagnosed, verbose=verbose)
     first = f"{incident_as_markdown(joined)}\n" if joined else ""
     return first + text_.as_markdown(outcome.diagnosed)
 
 
-def _written(text: str, output: Path | None, format: Format) -> bool:
+def _written(text: str, output: Path | None, format: Format, force: bool) -> bool:
     if output is None:
-        (show if format is Format.TEXT else typer.echo)(text)
+        (show if format == "text" else typer.echo)(text)
         return True
     try:
-        write_whole(output, text + "\n")
+        write_whole(output, text + "\n", force=force)
     except OSError as error:
         say(f"latchscope: {unwritten(output, error)}")
         return False
-    say(f"{output}: written, as {format.value}")
+    say(f"{output}: written, as {format}")
     return True
 
 

@@ -13,15 +13,15 @@ from service.config.settings import every_setting
 from service.intake.archives import OTHERS
 from service.render.parts import LINE_WIDTH
 
-help_cli = typer.Typer(no_args_is_help=True, help="Exit codes, variables of the environment, formats.")
+help_cli = typer.Typer(no_args_is_help=True)
 
 EXIT_CODES: Sequence[tuple[int, str, Sequence[str]]] = (
     (0, "done. `diagnose` found what it found: without --fail-on… even a critical finding is 0", ()),
     (
         1,
         "done, and the answer is bad: a view cannot be read (`check`), the store is damaged (`store check`), a finding is as "
-        "severe as --fail-on says (`diagnose`), a receiver did not accept its message (`notify test`). Also a command that you "
-        "stopped with Ctrl-C, and output into a program that reads no more",
+        "severe as --fail-on says (`diagnose`), a receiver did not accept its message (`notify test`). Also a question that you "
+        "answered with no, and output into a program that reads no more",
         ("check", "config", "diagnose", "store"),
     ),
     (2, "not done: an input, an option or the configuration is wrong. One line on standard error says which", ()),
@@ -30,12 +30,12 @@ EXIT_CODES: Sequence[tuple[int, str, Sequence[str]]] = (
         "an input could not be judged; only `diagnose --fail-on-unknown`, and only if nothing else fails",
         ("diagnose",),
     ),
-    (130, "Ctrl-C while it starts", ()),
+    (130, "stopped with Ctrl-C. `serve` and `demo`, which run until told to end, give 0", ()),
 )
 """Code, meaning, and the modules of commands that end with it by themselves. 0, 2 and 130 are of every command."""
 
 READ_HERE: Sequence[tuple[str, str]] = (
-    (TOKEN_VARIABLE, "the token for `top` and `mcp` with --url, if there is no --token-file"),
+    (TOKEN_VARIABLE, "the token for --url, if there is no --token-file"),
     ("LATCHSCOPE_CONFIG", "the configuration file, where no --config names one"),
     ("NOTIFY_SOCKET", "where systemd hears that `serve` is ready, reloads or stops (Type=notify)"),
     ("NO_COLOR", "if it is not empty, text in a terminal has no colour"),
@@ -116,15 +116,13 @@ def formats(context: typer.Context) -> None:
 
 
 def output_formats(command: Any, path: str = "") -> Iterator[tuple[str, Sequence[str]]]:
-    """Each command with an option --format or --json, and the forms it writes."""
+    """Each command with an option --format, and the forms it writes."""
     for name in getattr(command, "commands", {}):
         below = command.get_command(None, name)
         yield from output_formats(below, f"{path} {name}".strip())
     for parameter in command.params:
         if "--format" in parameter.opts:
             yield path, parameter.type.choices
-        if "--json" in parameter.opts:
-            yield path, ("text", "json (with --json)")
 
 
 def _print(*tables: tuple[str, Sequence[tuple[str, str]]]) -> None:

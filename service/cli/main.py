@@ -5,15 +5,17 @@ import platform
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer._types import TyperChoice
+from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.exceptions import TyperException
 from typer.main import get_command, get_group
 
-from service.cli.messages import say
+from service.cli.messages import Answer, say
 
 # What the command answers to a line it does not understand: one line on standard error, as for any bad input.
 
@@ -32,9 +34,9 @@ class OneLineGroup(TyperGroup):
             if not _told_of_what_left(sys.argv[1:] if given is None else given):
                 _tell(error)
             code = 2
-        except typer.Abort:
+        except typer.Abort as stopped:  # a question that was answered with no, with the end of input, or with Ctrl-C
+            code = 130 if isinstance(stopped.__context__, KeyboardInterrupt) else 1
             say("latchscope: stopped; nothing was written")
-            code = 1
         except BrokenPipeError:  # `latchscope … | head` has read enough
             sys.stderr.close()
             code = 1
@@ -57,6 +59,9 @@ def _told_of_what_left(given: Sequence[str]) -> bool:
 def _tell(error: TyperException) -> None:
     """The library's sentence in our form. Help for a missing command is printed unchanged."""
     context = getattr(error, "ctx", None)
+    if context is not None and hasattr(error, "possibilities"):  # the library would name three
+        options = [option for parameter in context.command.params for option in parameter.opts]
+        error.possibilities = get_close_matches(getattr(error, "option_name", ""), options, 1)
     command = " ".join(context.command_path.split()[1:]) if context is not None else ""
     words = re.sub(r"\s+", " ", error.format_message()).strip()
     if context is not None and not words.startswith(_SAID):
@@ -87,31 +92,36 @@ _PLAIN = (
 """The library's words → ours."""
 
 
-# Sub-commands whose modules are imported on first use: `latchscope --version` needs none of them.
+# Sub-commands whose modules are imported on first use: `latchscope --version` and `--help` need none of them.
 
 
-class LazyGroup(OneLineGroup):
-    """A group that imports a command when it is used. `places` says where each one is, as `module:name`."""
-
-    places: Mapping[str, str] = {}
+class OneCommand(TyperCommand):
+    """A command. If it returns an Answer, it has --format; wherever --format is, --json is --format json."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        names: dict[str, Any] = dict.fromkeys(self.places)  # a misspelt name is compared with the keys
-        self.commands = names
+        self.answers = self.callback is not None and self.callback.__annotations__["return"] is Answer
+        if self.answers:
+            forms: Any = TyperChoice(["text", "json"])
+            self.params.append(
+                TyperOption(param_decls=["--format"], type=forms, default="text", help="how to print it")
+            )
+        if any(each.name == "format" for each in self.params):
+            self.params.append(TyperOption(param_decls=["--json"], is_flag=True, help="the same as --format json"))
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Only the names, which import nothing."""
-        return list(self.places)
+    def invoke(self, ctx: Any) -> Any:
+        """Run it, and print its Answer."""
+        if ctx.params.pop("json", False):
+            ctx.params["format"] = "json"
+        if not self.answers:
+            return super().invoke(ctx)
+        as_json = ctx.params.pop("format") == "json"
+        from service.cli.common import give  # the command imports it anyway
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of this name, a function or a Typer, or None."""
-        if cmd_name in self.places and self.commands[cmd_name] is None:
-            self.commands[cmd_name] = _made(cmd_name, *self.places[cmd_name].split(":"))
-        return self.commands.get(cmd_name)
+        return give(super().invoke(ctx), as_json=as_json)
 
 
-def _made(name: str, module: str, attribute: str) -> Any:
+def _made(name: str, line: str, module: str, attribute: str) -> Any:
     # Imported modules live as long as the process. Garbage collection during import would take a fifth of the start.
     gc.disable()
     try:
@@ -119,41 +129,87 @@ def _made(name: str, module: str, attribute: str) -> Any:
     finally:
         gc.enable()
     if isinstance(found, typer.Typer):
+        for each in found.registered_commands:
+            each.cls = OneCommand
         command: Any = get_group(found)
+        command.help = f"{line}."
     else:
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        alone.command(name)(found)
+        alone.command(name, cls=OneCommand)(found)
         command = get_command(alone)
     command.name = name
     return command
 
 
-class LatchscopeGroup(LazyGroup):
+class LatchscopeGroup(OneLineGroup):
     """Every command, in the order of `--help`."""
 
-    places = {  # noqa: RUF012
-        "demo": "service.cli.serve:demo",
-        "serve": "service.cli.serve:serve",
-        "grants": "service.cli.scripts:grants",
-        "capture": "service.cli.check:capture",
-        "check": "service.cli.check:check",
-        "init": "service.cli.config:init",
-        "diagnose": "service.cli.diagnose:diagnose",
-        "script": "service.cli.scripts:script",
-        "compare": "service.cli.compare:compare",
-        "mark": "service.cli.compare:mark",
-        "top": "service.cli.top:top",
-        "mcp": "service.cli.mcp:mcp",
-        "holders": "service.cli.check:holders",
-        "causes": "service.cli.diagnose:causes_cli",
-        "sql": "service.cli.sql:sql_cli",
-        "config": "service.cli.config:config_cli",
-        "dashboards": "service.cli.dashboards:dashboards_cli",
-        "store": "service.cli.store:store_cli",
-        "study": "service.cli.study:study_cli",
-        "notify": "service.cli.config:notify_cli",
-        "help": "service.cli.help:help_cli",
+    panels: Mapping[str, Mapping[str, tuple[str, str]]] = {
+        "From files, without a connection": {
+            "diagnose": ("service.cli.diagnose:diagnose", "Find the cause in reports, logs, traces and captures"),
+            "compare": ("service.cli.compare:compare", "Compare before with after: two files, or a database's history"),
+            "script": ("service.cli.scripts:script", "Print a read-only SQL*Plus script whose output can be diagnosed"),
+            "study": ("service.cli.study:study_cli", "Study your own table: how it scales, what a setting would do"),
+        },
+        "Databases": {
+            "demo": ("service.cli.serve:demo", "Serve scripted databases, to try it out"),
+            "serve": ("service.cli.serve:serve", "Serve the databases of a configuration"),
+            "top": ("service.cli.top:top", "Watch in the terminal"),
+            "mark": ("service.cli.compare:mark", "Mark a change, to compare before with after"),
+            "mcp": ("service.cli.mcp:mcp", "Let an assistant read what REST answers"),
+            "check": ("service.cli.check:check", "Try every view, and print the SQL for those that cannot be read"),
+            "capture": ("service.cli.check:capture", "Write two snapshots to a file, to be diagnosed anywhere"),
+            "holders": ("service.cli.check:holders", "Profile who holds the row cache latch right now"),
+        },
+        "Set up": {
+            "grants": ("service.cli.scripts:grants", "Print the least-privilege script for a user"),
+            "init": ("service.cli.config:init", "Write a commented latchscope.yaml"),
+            "config": ("service.cli.config:config_cli", "Find the mistakes of a configuration"),
+            "notify": ("service.cli.config:notify_cli", "Try the receivers of notifications"),
+            "dashboards": ("service.cli.dashboards:dashboards_cli", "Write dashboards, alert rules and runbooks"),
+            "store": ("service.cli.store:store_cli", "Check the store, look into it, export and import it"),
+        },
+        "Look up": {
+            "causes": ("service.cli.diagnose:causes_cli", "What latchscope can find, and what to do about it"),
+            "sql": ("service.cli.sql:sql_cli", "Every statement that latchscope can send to a database"),
+            "help": ("service.cli.help:help_cli", "A command's help; exit codes, environment, formats"),
+        },
     }
+    places: Mapping[str, tuple[str, str]] = {name: place for panel in panels.values() for name, place in panel.items()}
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        names: dict[str, Any] = dict.fromkeys(self.places)  # a misspelt name is compared with the keys
+        self.commands = names
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of this name, a function or a Typer, or None."""
+        if cmd_name in self.places and self.commands[cmd_name] is None:
+            place, line = self.places[cmd_name]
+            self.commands[cmd_name] = _made(cmd_name, line, *place.split(":"))
+        return self.commands.get(cmd_name)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read a line in which `help COMMAND` is `COMMAND --help`."""
+        if args[:1] == ["help"] and len(args) > 1 and args[1] not in self.get_command(ctx, "help").commands:
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help of all commands, and import none of them."""
+        self._only_lines()
+        super().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """The commands that begin so, and import none of them."""
+        self._only_lines()
+        return super().shell_complete(ctx, incomplete)
+
+    def _only_lines(self) -> None:
+        """Put its name and line in place of each command: what follows ends the process."""
+        for panel, commands in self.panels.items():
+            for name, (_, line) in commands.items():
+                self.commands[name] = TyperCommand(name, help=line, rich_help_panel=panel)
 
 
 cli = typer.Typer(

@@ -3,12 +3,22 @@
 It imports nothing that costs time, because `latchscope --version` needs it.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 import typer
 
 from service.escape import visible
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command returns that can print text and JSON, and its exit code. It has --format and --json by that alone."""
+
+    value: object
+    text: str
+    code: int = 0
 
 
 def say(message: str) -> None:

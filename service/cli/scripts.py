@@ -56,8 +56,7 @@ def script(
     try:
         asked = list(questions(_chosen(confirm, catalogue())))
     except ValueError as wrong:
-        typer.echo(f"latchscope: {wrong}", err=True)
-        raise typer.Exit(2) from None
+        fail(str(wrong))
     typer.echo(sqlplus_script(seconds, min(samples, seconds), asked, leave=leave), nl=False)
 
 

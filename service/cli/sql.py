@@ -3,29 +3,17 @@
 import json
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from collectors.statement import HASH_LENGTH, Statement, StatementKind
 from service.bill import statements
-from service.cli.common import show
-from service.cli.messages import fail
+from service.cli.common import Form, show
+from service.cli.messages import Answer, fail
 from service.escape import fenced, row
 
-sql_cli = typer.Typer(
-    no_args_is_help=True,
-    help="The bill of SQL: every statement that latchscope can send to a database that it watches.",
-)
-
-
-class ListFormat(StrEnum):
-    """How the list is printed."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
+sql_cli = typer.Typer(no_args_is_help=True)
 
 
 def _hashes() -> list[str]:
@@ -34,14 +22,12 @@ def _hashes() -> list[str]:
 
 @sql_cli.command("list")
 def list_statements(
-    form: Annotated[
-        ListFormat, typer.Option("--format", help="json and markdown have the texts too")
-    ] = ListFormat.TEXT,
+    format: Annotated[Form, typer.Option("--format", help="json and markdown have the texts too")] = "text",
 ) -> None:
     """Every statement: what it reads, why and when, how often, its row limit and its deadline."""
-    if form is ListFormat.JSON:
+    if format == "json":
         typer.echo(json.dumps(as_objects(statements()), indent=2))
-    elif form is ListFormat.MARKDOWN:
+    elif format == "markdown":
         typer.echo(as_markdown(statements()))
     else:
         show(as_text(statements()))
@@ -55,9 +41,10 @@ def show_statement(
             metavar="HASH", help="hash of a statement or its first digits, or its SQL_ID", autocompletion=_hashes
         ),
     ],
-) -> None:
+) -> Answer:
     """One statement with its exact text, as v$sql has it."""
-    show(one_as_text(_named(hash.strip().lower())))
+    one = _named(hash.strip().lower())
+    return Answer(as_objects([one])[0], one_as_text(one))
 
 
 def _named(word: str) -> Statement:
@@ -102,7 +89,7 @@ def as_text(listed: Sequence[Statement]) -> str:
         of_kind = [statement for statement in listed if statement.kind == kind]
         lines += ["", f"{what} ({len(of_kind)})"]
         for statement in of_kind:
-            reads, rows, deadline = _read(statement), _rows(statement), _deadline(statement)
+            reads, rows, deadline = _read(statement), _rows(statement), f"{statement.deadline_seconds:g} s"
             lines.append(
                 f"{statement.hash}  {statement.name}, {statement.releases}; reads {reads}; {rows}, {deadline} at most"
             )
@@ -124,7 +111,7 @@ def one_as_text(statement: Statement) -> str:
         "Reads": _read(statement),
         "Binds": ", ".join(f":{name}" for name in statement.binds) or "none",
         "Rows at most": _rows(statement),
-        "Deadline": _deadline(statement),
+        "Deadline": f"{statement.deadline_seconds:g} s",
     }
     return "\n".join((*(f"{name}: {fact}" for name, fact in facts.items()), "", statement.text))
 
@@ -197,7 +184,7 @@ def _cells(statement: Statement) -> tuple[str, ...]:
         statement.when,
         statement.how_often,
         "as the views have" if statement.most_rows is None else str(statement.most_rows),
-        _deadline(statement),
+        f"{statement.deadline_seconds:g} s",
     )
 
 
@@ -209,7 +196,3 @@ def _rows(statement: Statement) -> str:
     if statement.most_rows is None:
         return "as many rows as its views have" if statement.reads else "no rows"
     return f"{statement.most_rows} row{'s' * (statement.most_rows > 1)}"
-
-
-def _deadline(statement: Statement) -> str:
-    return f"{statement.deadline_seconds:g} s"

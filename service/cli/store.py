@@ -5,33 +5,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from service.cli.common import CONFIG, ConfigOption, settings_of
-from service.cli.messages import fail, say
+from service.cli.messages import Answer, fail, say
 from service.store.admin import TransferError, left_over, problems, read_history, write_history
 from service.store.build import FAR
 from service.store.engine import STORE_ERRORS, StoreError, brief, sqlite_file
 from service.store.repository import Repository
 
-store_cli = typer.Typer(no_args_is_help=True, help="The store: check it, look into it, export and import it.")
+store_cli = typer.Typer(no_args_is_help=True)
 
 
 @store_cli.command("check")
-def check_store(config: ConfigOption = CONFIG) -> None:
+def check_store(config: ConfigOption = CONFIG) -> Answer:
     """Look for damage, gaps between polls and wrong hours. Exit 1 and the list if there are any."""
     with _opened(config, must_exist=True) as store:
-        wrong = False
-        for line in problems(store.engine):
-            wrong = True
+        found = list(problems(store.engine))
+        for line in found:
             say(line)
         if (rest := left_over(store.engine)) is not None:
             typer.echo(rest, err=True)
-    if wrong:
-        raise typer.Exit(1)
-    typer.echo("the store is whole", err=True)
+    if not found:
+        typer.echo("the store is whole", err=True)
+    return Answer({"problems": found, "left_over": rest}, "", 1 if found else 0)
 
 
 @store_cli.command("prune")
@@ -89,24 +88,21 @@ def import_store(
 def print_figures(
     database: Annotated[str, typer.Argument(help="its name")],
     at: Annotated[datetime | None, typer.Option(help="newest time to print (UTC), such as 2026-03-01T12:00:00")] = None,
-    resolution: Annotated[str, typer.Option(help="poll or 1h")] = "poll",
+    resolution: Annotated[Literal["poll", "1h"], typer.Option(help="what was kept")] = "poll",
     config: ConfigOption = CONFIG,
-) -> None:
+) -> Answer:
     """Print the figures of the newest poll or hour, one a line; an unknown one has no value."""
-    if resolution == "5m":
-        fail(
-            "--resolution 5m is gone: every poll is kept as long as `history.polls` says, so use poll, or 1h for hours"
-        )
-    if resolution not in ("poll", "1h"):
-        fail(f"--resolution is {resolution}; it is poll or 1h")
     with _opened(config, must_exist=True) as store:
         found = store.history.row(database, resolution == "1h", at.replace(tzinfo=UTC) if at else None)
         if found is None:
             fail(f"the store has no figures of a database named {database}" + (f" until {at} UTC" if at else ""))
     typer.echo(f"{database}, {resolution}, {found['at']:%Y-%m-%d %H:%M:%S.%f} UTC", err=True)
-    for name, value in found.items():
-        if name not in ("database_id", "at"):
-            typer.echo(f"{name}\t{'' if value is None else f'{value:.17g}' if isinstance(value, float) else value}")
+    figures = {name: value for name, value in found.items() if name not in ("database_id", "at")}
+    text = "\n".join(
+        f"{name}\t{'' if value is None else f'{value:.17g}' if isinstance(value, float) else value}"
+        for name, value in figures.items()
+    )
+    return Answer({"database": database, "resolution": resolution, "at": found["at"], "figures": figures}, text)
 
 
 @contextmanager

@@ -3,9 +3,8 @@
 import re
 import sys
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import typer
 
@@ -20,19 +19,9 @@ from service.render.study import StudyPage, as_text, cpu_page, parallel_page, pa
 MOST_BYTES = 8 * 2**20
 _SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
-study_cli = typer.Typer(
-    no_args_is_help=True, help="Study your own table: how it scales, what a setting would do, what a figure means."
-)
+study_cli = typer.Typer(no_args_is_help=True)
 
-
-class StudyFormat(StrEnum):
-    """The output format of a study."""
-
-    TEXT = "text"
-    JSON = "json"
-    HTML = "html"
-
-
+StudyFormat = Literal["text", "json", "html"]
 TableArgument = Annotated[str, typer.Argument(metavar="FILE", help="a CSV file with a header; - reads standard input")]
 FormatOption = Annotated[StudyFormat, typer.Option("--format", help="how to print it")]
 ColumnOption = Annotated[
@@ -49,7 +38,7 @@ def study_scaling(
         list[str] | None,
         typer.Option(metavar="N:MISSES:SLEEPS", help="a claim for N processes, in percent, to check: 8:50.33:0.04"),
     ] = None,
-    format: FormatOption = StudyFormat.TEXT,
+    format: FormatOption = "text",
 ) -> None:
     """Processes that share one latch: does spinning absorb the collisions, and where does the curve bend?"""
     _answer(
@@ -68,7 +57,7 @@ def study_partitions(
         list[str] | None, typer.Option(metavar="PARTITIONS:BATCH", help="a setting to predict; repeat for more")
     ] = None,
     column: ColumnOption = None,
-    format: FormatOption = StudyFormat.TEXT,
+    format: FormatOption = "text",
 ) -> None:
     """A structure split into partitions and refilled in batches: which setting is enough, and what do few cells show?"""
     _answer(
@@ -82,7 +71,7 @@ def study_partitions(
 
 
 @study_cli.command("parallel")
-def study_parallel(file: TableArgument, column: ColumnOption = None, format: FormatOption = StudyFormat.TEXT) -> None:
+def study_parallel(file: TableArgument, column: ColumnOption = None, format: FormatOption = "text") -> None:
     """One worker against many (vmtasks and the like): speed-ups, and the serial share they imply."""
     _answer(lambda: parallel_study(_read(file), _name(file), _chosen(column)), parallel_page, _name(file), format)
 
@@ -96,7 +85,7 @@ def study_cpu(
     holder: Annotated[
         bool, typer.Option("--holder", help="the counters are those of the code that holds the latch")
     ] = False,
-    format: FormatOption = StudyFormat.TEXT,
+    format: FormatOption = "text",
 ) -> None:
     """Processor counters: instructions per cycle, stalls, and their effect on the time a latch is held."""
     _answer(
@@ -114,7 +103,7 @@ def study_timer(
     granularity: Annotated[str, typer.Option(metavar="TIME", help="of the new timer, such as 1ms or 100us")],
     need: Annotated[str, typer.Option(metavar="TIME", help="mean wait that a waiter needs")],
     before: Annotated[str, typer.Option(metavar="TIME", help="granularity of the current timer")] = "10ms",
-    format: FormatOption = StudyFormat.TEXT,
+    format: FormatOption = "text",
 ) -> None:
     """Another timer granularity: its effect on waiters that sleep on a timer, and on those that are posted."""
     times = (("granularity", granularity), ("need", need), ("before", before))
@@ -133,9 +122,9 @@ def _answer(make: Callable[[], S], page_of: Callable[[S], StudyPage], source: st
     except BadStudy as error:
         fail(str(error))
     page = page_of(study)
-    if how is StudyFormat.JSON:
+    if how == "json":
         typer.echo(study.model_dump_json(indent=2))
-    elif how is StudyFormat.HTML:
+    elif how == "html":
         from service.web.pages.study import study_html  # loads the pages, which no other format needs
 
         typer.echo(study_html(page, source), nl=False)

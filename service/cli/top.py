@@ -11,9 +11,9 @@ import typer
 from rich.console import Console
 
 from collectors.demo.scenarios import scenarios
-from service.cli.common import CONFIG, ConfigOption, a_number
+from service.cli.common import CONFIG, ConfigOption, TokenFileOption, a_number
 from service.cli.messages import fail
-from service.client import TOKEN_VARIABLE, ServiceClient, ServiceRefused, token_of
+from service.client import ServiceClient, ServiceRefused, token_of
 from service.config import load
 from service.config.settings import BadSettings
 from service.store.engine import StoreError
@@ -26,7 +26,7 @@ def top(
     url: Annotated[
         str | None, typer.Option(help="address of a running service; without it, this command polls the databases")
     ] = None,
-    token_file: Annotated[Path | None, typer.Option(help=f"file with a token for it; else {TOKEN_VARIABLE}")] = None,
+    token_file: TokenFileOption = None,
     demo: Annotated[bool, typer.Option("--demo", help="scripted databases, to try it out")] = False,
     interval: Annotated[
         float, typer.Option(min=1, max=60, callback=a_number, help="seconds between two refreshes")

@@ -2,7 +2,11 @@
 
 import json
 import re
+from email.message import Message
+from io import BytesIO
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -87,6 +91,34 @@ def test_mark_command_writes_a_mark_that_readers_of_the_store_see(kept: Place, s
     assert told.exit_code == 0 and told.stdout == "" and "parameter set" in told.stderr
     marks = store.marks.between(DB, at(0), at(999)).items
     assert [(one.text, one.at) for one in marks][1] == ("parameter set", at(120))
+
+
+def test_compare_and_mark_ask_a_running_service(kept: Place, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = stage.app(kept.url)
+
+    class Opener:
+        """Hands a request to the app without a socket."""
+
+        def __init__(self, *_: object) -> None: ...
+
+        def open(self, asked: Request, timeout: float) -> BytesIO:
+            body, headers = asked.data, dict(asked.header_items())
+            told = app.get(asked.selector, asked.get_method(), content=body, headers=headers)
+            if told.is_error:
+                raise HTTPError(asked.full_url, told.status_code, "", Message(), BytesIO(told.content))
+            return BytesIO(told.content)
+
+    monkeypatch.setattr("service.client.build_opener", Opener)
+    url, last = ("--url", "http://127.0.0.1:8000"), ("compare", "--db", DB, "--mark", "last")
+    assert run(*last, *url).stdout == run(*last, "--store", kept.url).stdout != ""
+    told = run("mark", DB, "parameter set", "--at", iso(at(120)), *url)
+    assert told.exit_code == 0 and f"{DB}: marked at {iso(at(120))}: parameter set (" in told.stderr
+    for words, says in ((("compare", "--db", DB), "give before and after, or mark"), (("mark", DB, " "), "1 to 500")):
+        told = run(*words, *url)
+        assert told.exit_code == 2 and says in told.stderr and told.stderr.count("\n") == 1
+    monkeypatch.setattr(Opener, "open", lambda *_, **__: BytesIO(b"{}"))
+    for words in (last, ("mark", DB, "x")):
+        assert "as another release does" in run(*words, *url).stderr
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from io import BytesIO
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 import typer
@@ -20,12 +22,13 @@ from collectors.grants import KINDS
 from rules.cause import load as load_causes
 from rules.model import Diagnosis
 from service import __main__ as start
-from service.cli.help import EXIT_CODES, READ_BY_LIBRARIES, READ_HERE, setting_variables
+from service.cli.help import EXIT_CODES, READ_BY_LIBRARIES, READ_HERE, output_formats, setting_variables
 from service.cli.main import LatchscopeGroup, cli
 from service.config import load
 from service.config.settings import BadSettings
 from service.intake.archives import OTHERS
 from service.intake.inputs import OURS
+from service.store.repository import Repository
 from tests.oracle_standin.deadline import HANGS
 from tests.paths import REPORTS
 
@@ -143,12 +146,71 @@ def test_a_broken_cause_file_is_one_line(
     assert re.fullmatch(r"latchscope: dear\.yaml is not valid YAML: .*; correct the file in .*\n", error)
 
 
-def test_version_imports_no_command() -> None:
+@pytest.mark.parametrize("asked", [["--version"], ["--help"], []])
+def test_version_and_help_import_no_command(asked: list[str]) -> None:
     code = (
-        "import sys, service.cli.main; print(*(m for m in sys.modules if m.split('.')[0] in ('rules', 'collectors')))"
+        f"import sys\nfrom typer.testing import CliRunner\nfrom service.cli.main import cli\n"
+        f"print(CliRunner().invoke(cli, {asked}).output)\n"
+        "print(*(m for m in sys.modules if m.split('.')[0] in ('rules', 'collectors', 'pydantic', 'sqlalchemy')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANGS, check=True)
-    assert done.stdout.strip() == ""
+    *said, imported = done.stdout.splitlines()
+    assert imported == "" and ("latchscope" in said[0] or all(f" {name} " in done.stdout for name in COMMANDS))
+
+
+COMMANDS = LatchscopeGroup.places
+
+
+def test_help_of_a_command_is_its_help_and_completion_needs_no_import() -> None:
+    for words in (("diagnose",), ("store", "check"), ("help", "formats")):
+        assert run("help", *words).stdout == run(*words, "--help").stdout != ""
+    asked = {"_LATCHSCOPE_COMPLETE": "complete_bash", "COMP_WORDS": "latchscope ", "COMP_CWORD": "1"}
+    assert CliRunner().invoke(cli, [], env=asked, prog_name="latchscope").stdout.split() == list(COMMANDS)
+
+
+def test_json_is_format_json_of_every_command_that_has_it(tmp_path: Path) -> None:
+    config = configured(tmp_path, f"store: sqlite:///{tmp_path}/a.db\ndatabases: [{{name: a, dsn: 'demo:undo-storm'}}]")
+    Repository(f"sqlite:///{tmp_path}/a.db").close()
+    report, table = REPORTS / "day-2.txt", tmp_path / "t.csv"
+    asked: dict[str, tuple[object, ...]] = {
+        "diagnose": (report,),
+        "compare": (report, REPORTS / "day-3.txt"),
+        "check": ("--config", config),
+        "holders": ("a", "--seconds", "0.1", "--config", config),
+        "causes list": (),
+        "causes show": ("KB-01",),
+        "causes steps": (),
+        "sql list": (),
+        "sql show": ("a",),
+        "store check": ("--config", config),
+        "store figures": ("a", "--config", config),
+        "study timer": ("--granularity", "1ms", "--need", "2ms"),
+    }
+    listed = {path for path, forms in output_formats(typer.main.get_command(cli)) if "json" in forms}
+    assert listed == set(asked) | {f"study {one}" for one in ("scaling", "partitions", "parallel", "cpu")}, table
+    for path, words in asked.items():
+        short, long = (run(*path.split(), *words, *form) for form in (["--json"], ["--format", "json"]))
+        assert short.exit_code == long.exit_code and short.stderr == long.stderr, path
+        if short.exit_code == 0:
+            assert json.loads(short.stdout).__class__ is json.loads(long.stdout).__class__, path
+            assert run(*path.split(), *words).stdout != short.stdout, path
+    assert json.loads(run("check", "--config", config, "--json").stdout)["databases"][0]["database"] == "a"
+
+
+@pytest.mark.parametrize("words", [["diagnose", "-"], ["init", "--dsn", "demo:undo-storm"]])
+def test_ctrl_c_ends_with_130(words: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Stopped(BytesIO):
+        """A standard input at which the user presses Ctrl-C."""
+
+        def read(self, *_: object) -> NoReturn:
+            raise KeyboardInterrupt
+
+        read1 = readinto = readline = read
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("service.cli.config._can_ask", lambda: True)
+    monkeypatch.setattr("typer.testing.make_input_stream", lambda *_: Stopped())
+    assert run(*words).exit_code == 130 and not list(tmp_path.iterdir())
 
 
 def test_diagnose_makes_two_diagnoses_of_one_compare_report() -> None:
@@ -174,6 +236,19 @@ def test_diagnose_writes_html_to_stdout_or_to_the_named_file(incident: Path, tmp
     assert (filed.stdout, filed.stderr) == ("", f"{path}: written, as html\n")  # was: nothing at all
     assert path.read_text(encoding="utf-8") == told.stdout
     assert "cannot be written" in one_line(run("diagnose", incident, "-o", tmp_path / "none" / "x"))
+    for ending, begins in (
+        (".json", "{"),
+        (".md", "## "),
+        (".HTML", "<!doctype"),
+        (".txt", "undo-"),
+        (".log", "undo-"),
+    ):
+        told = run("diagnose", incident, "-o", tmp_path / f"a{ending}")
+        assert (tmp_path / f"a{ending}").read_text(encoding="utf-8").startswith(begins), ending
+    assert run("diagnose", incident, "--json", "-o", path).stderr == (
+        f"{path} exists already and is replaced; from 0.4.0 on that takes --force\n{path}: written, as json\n"
+    )
+    assert run("diagnose", incident, "--force", "-o", path).stderr == f"{path}: written, as html\n"
 
 
 def test_diagnose_strips_terminal_control_characters_of_a_file(capture_file: Callable[..., Path]) -> None:
@@ -300,7 +375,7 @@ class Product(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         function = ast.unparse(node.func)
-        if function in ("typer.Exit", "sys.exit", "os._exit"):
+        if function in ("typer.Exit", "sys.exit", "os._exit", "Answer"):
             codes = [part.value for each in node.args for part in ast.walk(each) if isinstance(part, ast.Constant)]
             self.exits |= {(self.path.stem, code) for code in codes if isinstance(code, int)}
         if re.match(r"os\.(environ\.\w+|getenv)$", function) and node.args:

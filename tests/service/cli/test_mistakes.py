@@ -57,6 +57,11 @@ MISTAKES = (
     CommonMistake(
         "misspelt option", "diagnose x --formt json", "diagnose: there is no option --formt; did you mean --format?"
     ),
+    CommonMistake("option of other tools", "diagnose x --jsn", "there is no option --jsn; did you mean --json?"),
+    CommonMistake("help for a misspelt command", "help diagnos", "did you mean diagnose?"),
+    CommonMistake("format in place of a file", "diagnose {incident} -o md", "write --format markdown, or -o report.md"),
+    CommonMistake("--url without a database", "compare a b --url http://127.0.0.1:1", "name it with --db"),
+    CommonMistake("mark where nothing runs", "mark a x --url http://127.0.0.1:1", "is `latchscope serve` running?"),
     CommonMistake("no file named", "diagnose", "FILE… is missing; `latchscope diagnose --help` has the rest"),
     CommonMistake("one argument too many", "grants x", "grants: x is an extra argument;"),
     CommonMistake(
