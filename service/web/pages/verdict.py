@@ -59,7 +59,7 @@ def _for_high(finding: Finding) -> str:
     if not roles & {"discriminating", "supporting"}:
         return HIGH_NEEDS_APART
     query = finding.confirm
-    can_confirm = query is not None and query.needs is not None and query.confirms is None and not query.obstacle
+    can_confirm = query is not None and query.result is None and not query.obstacle and query.may_confirm
     return HIGH_NEEDS_RUN if "shape" not in roles and can_confirm else ""
 
 
