@@ -155,20 +155,20 @@ class Query(Frozen):
 
     @property
     def scale(self) -> str:
-        """How to read the number: its bands in words, and at last what it decides."""
-        return " ".join((self.reading, *_spelled(self.bands), self.decision))
+        """How to read the number: its bands in words, and what it decides where bands around a bound do not say so."""
+        return " ".join((self.reading, *_spelled(self.bands), *([] if self.bands and self.needs else [self.decision])))
 
     @property
     def decision(self) -> str:
         """One sentence: what a number says of the cause."""
         if self.needs is None:
             return UNBOUNDED[self.unbounded]
-        more, bound = self.needs.startswith(">="), f"{float(self.needs[3:]):,g}"
-        met, missed = (f"{bound} or {'more' if more else 'less'}", f"{'Less' if more else 'More'} than {bound}")
+        bound = f"{float(self.needs[3:]):,g}"
+        with_it, without = ("more", "less") if self.needs.startswith(">=") else ("less", "more")
         return {
-            "both": f"{met} speaks for this cause, {missed.lower()} against it.",
-            "for": f"{met} speaks for this cause; {missed.lower()} decides nothing.",
-            "against": f"{missed} speaks against this cause; {met} decides nothing.",
+            "both": f"{bound} or {with_it} speaks for this cause, {without} against it.",
+            "for": f"{bound} or {with_it} speaks for this cause; {without} decides nothing.",
+            "against": f"{without.capitalize()} than {bound} speaks against this cause; {bound} or {with_it} decides nothing.",
         }[self.decides]
 
     @property
