@@ -47,8 +47,7 @@ def confirmed(cause: Cause, delta: Delta) -> bool | None:
 
 
 def confirms(query: Query, release: str | None, result: ConfirmationResult, con_id: int | None) -> bool | None:
-    """Whether a result meets the bound. None without one, where that side of it decides nothing, and if a number that misses it
-    did not cover everything."""
+    """Whether a result meets the bound. None if that side of it decides nothing, or a number that misses it did not see all."""
     if query.needs is None or result.value is None:
         return None
     if meets(result.value, query.needs):

@@ -105,12 +105,11 @@ PASSING = re.compile(r"sysdate|jobs_running|running_jobs")
 
 Decides = Literal["both", "for", "against"]
 Unbounded = Literal["twice", "circular", "none"]
-UNBOUNDED: Mapping[Unbounded, str] = {
+UNBOUNDED: Mapping[Unbounded, str] = {  # what the page says of a number that no bound decides on
     "twice": "Ask twice, a minute apart: only the difference counts.",
     "circular": "The finding rests on this figure already, so it confirms nothing new.",
     "none": "There is no bound: the number alone decides nothing.",
 }
-"""What the page says of a number that no bound decides on."""
 
 Texts = str | Mapping[str, str]
 """One text for every release, or lowest release → text. The nearest lower release wins."""
@@ -133,9 +132,7 @@ class Query(Frozen):
     reading: str = Field(description="what the number is, and how to read it beside the bands")
     bands: tuple[Band, ...] = Field((), description="the scale of the number, where one is known")
     needs: str | None = Field(None, pattern=COMPARISON)
-    decides: Decides = Field(
-        "both", description="for: a number that misses the bound says nothing; against: one that meets it"
-    )
+    decides: Decides = Field("both", description="for: a number that misses says nothing; against: one that meets it")
     unbounded: Unbounded = Field("none", description="why there is no bound, and what to do with the number then")
 
     @model_validator(mode="after")
@@ -163,12 +160,12 @@ class Query(Frozen):
         """One sentence: what a number says of the cause."""
         if self.needs is None:
             return UNBOUNDED[self.unbounded]
-        bound = f"{float(self.needs[3:]):,g}"
-        with_it, without = ("more", "less") if self.needs.startswith(">=") else ("less", "more")
+        more, less = ("more", "less") if self.needs.startswith(">=") else ("less", "more")
+        met = f"{float(self.needs[3:]):,g} or {more}"
         return {
-            "both": f"{bound} or {with_it} speaks for this cause, {without} against it.",
-            "for": f"{bound} or {with_it} speaks for this cause; {without} decides nothing.",
-            "against": f"{without.capitalize()} than {bound} speaks against this cause; {bound} or {with_it} decides nothing.",
+            "both": f"{met} speaks for this cause, {less} against it.",
+            "for": f"{met} speaks for this cause; {less} decides nothing.",
+            "against": f"{met} decides nothing; {less} speaks against this cause.",
         }[self.decides]
 
     @property
@@ -248,11 +245,6 @@ class Confirmation(Frozen):
         """What the query leaves out in a container database. None if it leaves out nothing."""
         return limits_of(self.sql)
 
-    @property
-    def may_confirm(self) -> bool:
-        """Whether a number can speak for the cause."""
-        return self.needs is not None and self.decides != "against"
-
     sql: str
     names_sql: str | None = Field(None, description="up to five rows that name what is counted")
     reading: str = ""
@@ -262,7 +254,7 @@ class Confirmation(Frozen):
     )
     needs: str | None = Field(None, description="the number that confirms the cause; null without a known bound")
     decides: Decides = Field(
-        "both", description="whether a number speaks for the cause, against it, or either by `needs`"
+        "both", description="what a number can do by `needs`: speak for the cause, against it, both"
     )
     result: float | None = None
     asked_at: datetime | None = Field(None, description="when it ran; null if unknown")
