@@ -27,6 +27,7 @@ def confirmation_of(cause: Cause, delta: Delta) -> Confirmation | None:
         reading=f"{ONLY_THEN} {query.scale}" if too_late else query.scale,
         bands=query.bands,
         needs=query.needs,
+        decides=query.decides,
         obstacle=None if result and result.value is not None else obstacle(cause, query, delta),
         result=result.value if result else None,
         asked_at=datetime.fromtimestamp(result.at, UTC) if result and result.at is not None else None,
@@ -46,10 +47,12 @@ def confirmed(cause: Cause, delta: Delta) -> bool | None:
 
 
 def confirms(query: Query, release: str | None, result: ConfirmationResult, con_id: int | None) -> bool | None:
-    """Whether a result meets the bound. None without a bound, and if a number that misses it did not cover everything."""
+    """Whether a result meets the bound. None if that side of it decides nothing, or a number that misses it did not see all."""
     if query.needs is None or result.value is None:
         return None
-    return meets(result.value, query.needs) or (None if not query.sees_all(release, con_id) else False)
+    if meets(result.value, query.needs):
+        return None if query.decides == "against" else True
+    return False if query.decides != "for" and query.sees_all(release, con_id) else None
 
 
 def seen(query: Query, release: str | None, container: str | None, con_id: int | None) -> str | None:

@@ -103,6 +103,14 @@ AFTER_A_HANG = "Not during a hang: it reads the dictionary."
 PASSING = re.compile(r"sysdate|jobs_running|running_jobs")
 """What such a view is asked where only the last hour, or what runs right now, is meant."""
 
+Decides = Literal["both", "for", "against"]
+Unbounded = Literal["twice", "circular", "none"]
+UNBOUNDED: Mapping[Unbounded, str] = {  # what the page says of a number that no bound decides on
+    "twice": "Ask twice, a minute apart: only the difference counts.",
+    "circular": "The finding rests on this figure already, so it confirms nothing new.",
+    "none": "There is no bound: the number alone decides nothing.",
+}
+
 Texts = str | Mapping[str, str]
 """One text for every release, or lowest release → text. The nearest lower release wins."""
 
@@ -124,9 +132,13 @@ class Query(Frozen):
     reading: str = Field(description="what the number is, and how to read it beside the bands")
     bands: tuple[Band, ...] = Field((), description="the scale of the number, where one is known")
     needs: str | None = Field(None, pattern=COMPARISON)
+    decides: Decides = Field("both", description="for: a number that misses says nothing; against: one that meets it")
+    unbounded: Unbounded = Field("none", description="why there is no bound, and what to do with the number then")
 
     @model_validator(mode="after")
     def _texts_are_for_releases(self) -> Self:
+        if self.unbounded != "none" if self.needs else self.decides != "both":
+            raise ValueError("decides belongs to a bound under needs, and unbounded to a query without one")
         for texts in (self.sql, self.names):
             for release in texts if isinstance(texts, Mapping) else ():
                 if not re.fullmatch(RELEASE, release):
@@ -140,8 +152,21 @@ class Query(Frozen):
 
     @property
     def scale(self) -> str:
-        """How to read the number, with its bands in words."""
-        return " ".join((self.reading, *_spelled(self.bands)))
+        """How to read the number: its bands in words, and what it decides where bands around a bound do not say so."""
+        return " ".join((self.reading, *_spelled(self.bands), *([] if self.bands and self.needs else [self.decision])))
+
+    @property
+    def decision(self) -> str:
+        """One sentence: what a number says of the cause."""
+        if self.needs is None:
+            return UNBOUNDED[self.unbounded]
+        more, less = ("more", "less") if self.needs.startswith(">=") else ("less", "more")
+        met = f"{float(self.needs[3:]):,g} or {more}"
+        return {
+            "both": f"{met} speaks for this cause, {less} against it.",
+            "for": f"{met} speaks for this cause; {less} decides nothing.",
+            "against": f"{met} decides nothing; {less} speaks against this cause.",
+        }[self.decides]
 
     @property
     def limits(self) -> str | None:
@@ -228,13 +253,16 @@ class Confirmation(Frozen):
         None, description="why it cannot run here, and the way out; null if nothing prevents it"
     )
     needs: str | None = Field(None, description="the number that confirms the cause; null without a known bound")
+    decides: Decides = Field(
+        "both", description="what a number can do by `needs`: speak for the cause, against it, both"
+    )
     result: float | None = None
     asked_at: datetime | None = Field(None, description="when it ran; null if unknown")
     seen: str | None = Field(None, description="the container the query ran in, and how much it saw from there")
     names: tuple[Mapping[str, str | float | None], ...] = Field((), description="what was counted: column → cell")
     unnamed: str | None = Field(None, description="why the names are missing")
     confirms: bool | None = Field(
-        None, description="null without a bound, and if a number that misses it does not cover all containers"
+        None, description="null if the number decides nothing, and if one that misses does not cover all containers"
     )
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from collectors.model import RESULT_CACHE_LATCH, Missing, number, spoken, text
+from rules.base import meets
 from rules.baseline import UsualRange, against_usual
 from rules.cause import Cause
 from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
@@ -53,7 +54,8 @@ def number_of(query: Confirmation) -> str:
     assert query.result is not None
     seen = f" ({query.seen})" if query.seen else ""
     unnamed = f", without names ({query.unnamed})" if query.unnamed else ""
-    missed = query.needs is not None and query.confirms is None
+    undecided = query.needs is not None and query.confirms is None and query.decides != "for"
+    missed = undecided and not meets(query.result, query.needs or "")
     blind = "; that it misses the bound proves nothing, as other containers were not seen" if missed else ""
     return f"{spelled(query.result)}{seen}{unnamed}{blind}"
 

@@ -327,7 +327,8 @@ class HourlyLook:
         }
 
 
-# When to read what changed: when a problem begins and once an hour, never while sessions hang. Each reading is in the audit log.
+# When to read what changed: when a problem begins and once an hour, never while sessions hang; in the root without the cdb_ views
+# as long as sessions wait for the row cache. Each reading is in the audit log.
 
 CHANGES_ACTION = "look for changes"
 
@@ -360,10 +361,13 @@ class ChangesLook:
         self._problem_at = now if problem else self._problem_at
         self._due, self._looked_at = False, now
         try:
-            found = read_changes(connection, snapshot.release)
+            in_root = any(number(row.get("con_id")) == 1 for row in snapshot.rows("sys_context"))
+            waited = in_root and bool(snapshot.rows(WAITING))
+            found = read_changes(connection, snapshot.release, waited=waited)
         except SessionError as error:
             self._audit.record(CALLER, CHANGES_ACTION, snapshot.database, f"the session was lost: {error}")
             raise
+        self._due, self._problem_at = waited, now if waited else self._problem_at  # the rest follows when nobody waits
         new = timeline.add(from_readings(found, snapshot))
         self.readings = kept(found, snapshot.taken_at)
         unread = [

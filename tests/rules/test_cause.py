@@ -165,8 +165,26 @@ COUNTERS = r"\bexecutions\b|\bsum\((value|sleeps|total_waits|time_waited\w*)\)"
 def test_confirming_query_sets_no_bound_on_what_grows_with_the_age_of_the_instance() -> None:
     for cause in CAUSES:
         if cause.confirm and any(re.search(COUNTERS, text) for text in cause.confirm.variants().values()):
-            assert cause.confirm.needs is None, f"{cause.id}: any instance that is up for a month meets it"
-            assert re.search(r"twice|Ask again", cause.confirm.reading), cause.id
+            assert cause.confirm.unbounded == "twice", f"{cause.id}: any instance that is up for a month meets a bound"
+
+
+def test_confirming_query_with_a_bound_asks_for_more_than_its_signs_have_read() -> None:
+    """v$session holds many things that no sign is about."""
+    for cause in CAUSES:
+        if cause.confirm and cause.confirm.needs:
+            read = {view for one in conditions(cause) for view in SIGNALS[one.signal].of.split(", ")}
+            assert set(cause.confirm.reads) - read or "v$session" in cause.confirm.reads, cause.id
+
+
+DICTIONARY = re.compile(r"(?:dba|cdb)_(?:arguments|objects|tab_col_statistics|tab_partitions|tables)\b")
+"""Views that have millions of rows in a large application."""
+
+
+def test_count_of_what_may_be_millions_ends_at_a_row_limit_or_an_age() -> None:
+    texts = {(cause.id, text) for cause in CAUSES if cause.confirm for text in cause.confirm.variants().values()}
+    large = [(name, text) for name, text in texts if DICTIONARY.search(text)]
+    assert len(large) > 15
+    assert [name for name, text in large if not re.search(r"rownum <= \d+|> sysdate - ", text)] == []
 
 
 def test_entry_names_what_it_rests_on() -> None:

@@ -12,6 +12,7 @@ from rules.cause import Cause, catalogue
 from rules.confirmation import confirmation_of, confirmed, confirms, obstacle, seen
 from rules.cost import severity
 from rules.engine import diagnose
+from rules.explain.headline import number_of
 from rules.hangs.model import ChainAction, WaitChain
 from rules.hangs.tree import Forest
 from rules.judge import CauseVerdict, nearest_bound
@@ -375,6 +376,25 @@ def test_seen_names_the_container_and_how_far_it_sees(
 ) -> None:
     query = Query(sql=f"select count(*) from {reads}", reads=(reads,), reading="Rows.")
     assert seen(query, "19.0.0.0.0", *place) == told
+
+
+@pytest.mark.parametrize(
+    ("decides", "met", "missed", "blind", "words"),
+    [
+        ("both", True, False, True, "1 or more speaks for this cause, less against it."),
+        ("for", True, None, False, "1 or more speaks for this cause; less decides nothing."),
+        ("against", None, False, True, "1 or more decides nothing; less speaks against this cause."),
+    ],
+)
+def test_bound_decides_on_the_sides_that_it_names_and_says_so(
+    decides: str, met: bool | None, missed: bool | None, blind: bool, words: str
+) -> None:
+    query = Query.model_validate(QUERY.model_dump() | {"needs": ">= 1", "decides": decides, "bands": ()})
+    assert [confirms(query, "19", ConfirmationResult(of), 1) for of in (5.0, 0.0)] == [met, missed]
+    assert query.scale == f"{QUERY.reading} {words}"
+    seen_in_part = Confirmation(sql="", needs=">= 1", decides=query.decides, result=0.0)
+    assert ("other containers" in number_of(seen_in_part)) is blind
+    assert "other containers" not in number_of(seen_in_part.model_copy(update={"result": 5.0}))
 
 
 def test_query_without_a_bound_confirms_nothing_and_a_cause_without_a_query_has_no_confirmation() -> None:

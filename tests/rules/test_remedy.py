@@ -422,6 +422,8 @@ WRONG = {
     "sql: {newest: select 1 from dual}": "'newest' is not a release",
     "names: {12c: select 1 from dual}": "'12c' is not a release",
     "reads: []": "reads",
+    "decides: for": "decides belongs to a bound",
+    "{needs: '>= 1', unbounded: twice}": "unbounded to a query without one",
 }
 
 

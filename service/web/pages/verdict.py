@@ -59,8 +59,9 @@ def _for_high(finding: Finding) -> str:
     if not roles & {"discriminating", "supporting"}:
         return HIGH_NEEDS_APART
     query = finding.confirm
-    can_confirm = query is not None and query.needs is not None and query.confirms is None and not query.obstacle
-    return HIGH_NEEDS_RUN if "shape" not in roles and can_confirm else ""
+    if query is None or query.needs is None or query.decides == "against" or query.result is not None or query.obstacle:
+        return ""
+    return HIGH_NEEDS_RUN if "shape" not in roles else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,15 @@ def test_reading_asks_each_view_of_the_release_once(release: str, lacking: set[s
     assert gaps(found) == (), "what a release does not have is no gap"
 
 
+def test_no_container_is_asked_while_the_row_cache_is_waited_for() -> None:
+    asked = Asked()
+    found = read_changes(asked, "19.0.0.0.0", waited=True)
+    assert asked.asked == ["v$pdbs"] and set(found) == set(views())
+    assert len(gaps(found)) == len(views()) - 1 and all(
+        line.endswith("row cache is waited for") for line in gaps(found)
+    )
+
+
 def test_refused_view_names_its_grant_and_the_others_are_read() -> None:
     found = read_changes(Asked({"dba_objects": ViewRefused("ORA-00942")}), "19.0.0.0.0")
     assert gaps(found) == (

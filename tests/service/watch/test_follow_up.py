@@ -462,6 +462,19 @@ def test_changes_are_not_read_while_sessions_hang() -> None:
     assert site.read and "TABLE WEBSHOP.ORDERS changed by DDL" in site.texts
 
 
+def test_in_the_root_no_container_is_asked_what_changed_until_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr("service.watch.follow_up.time.monotonic", lambda: clock[0])
+    storm = replace(UNDO_STORM, release="12.1.0.2.0", container=(1, "CDB$ROOT"))
+    site = Changing(ChangesLook(Audit()), at=40, scenario=storm)
+    site.poll(3)
+    assert set(site.read) == {"v$pdbs"}
+    clock[0] += 61
+    site.at = 200
+    site.poll(3)
+    assert "dba_objects" in site.read
+
+
 def test_changes_are_never_read_where_that_is_off() -> None:
     site = Changing(ChangesLook(Audit(), enabled=False), at=0)
     site.poll(3)
