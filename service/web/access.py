@@ -48,6 +48,8 @@ class Caller:
 
 SESSION = "latchscope_session"
 LOCAL = Caller("this machine", "operate")
+EMPTY = hashlib.sha256(b"").hexdigest()
+"""What a shell prints for a token that is not set."""
 
 
 def read_tokens(path: Path) -> dict[str, Caller]:
@@ -65,6 +67,11 @@ def read_tokens(path: Path) -> dict[str, Caller]:
             raise BadSettings(
                 f"auth.tokens_file {path} line {number}: write name, read or operate, sha256 of the token; "
                 "`printf %s TOKEN | sha256sum` prints it"
+            )
+        if match["digest"] == EMPTY:
+            raise BadSettings(
+                f"auth.tokens_file {path} line {number}: this is the sha256 of no token at all, which lets everybody in; "
+                "set the token before you print its sum"
             )
         tokens[match["digest"]] = Caller(match["name"], "operate" if match["role"] == "operate" else "read")
     if not tokens:

@@ -215,6 +215,7 @@ def test_page_of_another_site_cannot_use_the_remembered_password(
         (f"grafana admin {digest(READ)}", "line 1"),
         (f"# fine\ngrafana {digest(READ)}", "line 2"),
         ("# nobody\n", "no token"),
+        (f"ops2 operate {digest('')}", "line 1: this is the sha256 of no token at all"),
         (None, "cannot be read: No such file"),
         ("#" * 65537, "cannot be read: it is no file of at most 64 KiB"),
     ],
