@@ -41,7 +41,7 @@ from service.config import load as configuration
 from service.config.load import password_of, read_secret
 from service.config.settings import DatabaseSettings, Settings
 from service.intake.uploads import Uploads
-from service.notify.delivery import Webhooks, document
+from service.notify.delivery import Sent, Webhooks, document
 from service.state.board import MonitoredDatabase, PollRecord
 from service.store.admin import read_history, write_history
 from service.store.engine import out_of_order
@@ -373,7 +373,7 @@ def test_deliveries_say_who_was_told_of_what(store: Repository) -> None:
             "at": one.at.isoformat(),
             "attempts": one.attempts,
             "outcome": one.outcome,
-            "document": document(one.change, "https://latchscope.example.com"),
+            "document": document(one.change, Sent("https://latchscope.example.com")),
         }
         for episode in found
         for one in store.deliveries.of(episode.database, episode.cause, episode.begin)
