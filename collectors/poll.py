@@ -376,8 +376,7 @@ def sound(collector: Collector, rows: tuple[Row, ...]) -> Rows | Missing:
     if len(rows) > collector.most_rows:
         return _odd(collector, f"{view} gives {len(rows):,} rows; no instance has more than {collector.most_rows:,}")
     for column in collector.columns:
-        name = column.name
-        cells = [row.get(name) for row in rows]
+        name, cells = column.name, [row.get(column.name) for row in rows]
         if odd := column.odd(cells):
             why = f"{name} of {view} cannot be {repr(odd[0])[:40]}, as {len(odd)} of {len(rows)} rows have it"
             if column.kind is ColumnKind.KEY:
