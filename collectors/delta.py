@@ -151,10 +151,10 @@ def _printed(collector: Collector, reading: Reading, oddities: list[Oddity]) -> 
     """Rows of a report. Some sections print no key at all (of a dictionary cache only the name), so names tell rows apart."""
     if isinstance(reading, Missing):
         return reading
-    keyed = _keyed(collector, reading, [_printed_key(collector, row) for row in reading.rows], oddities)
-    if isinstance(keyed, Missing):
-        return keyed
-    rows = [_totals(collector, key, row, oddities) for key, row in keyed.items()]
+    by_key = keyed(collector, reading, [_printed_key(collector, row) for row in reading.rows], oddities)
+    if isinstance(by_key, Missing):
+        return by_key
+    rows = [_totals(collector, key, row, oddities) for key, row in by_key.items()]
     return Changes(collector.view, tuple(rows), reading.notes)
 
 
@@ -230,7 +230,7 @@ def _changes(collector: Collector, before: Reading | None, after: Rows, oddities
         return _missing_before(before)
     if not after.rows and (before is None or not before.rows):
         return Changes(collector.view, (), after.notes, after.read_at)
-    new = _keyed(collector, after, _keys(collector, after), oddities)
+    new = keyed(collector, after, keys_of(collector, after), oddities)
     if isinstance(new, Missing):
         return new
     if before is None:
@@ -238,9 +238,9 @@ def _changes(collector: Collector, before: Reading | None, after: Rows, oddities
         return Changes(collector.view, tuple(rows), after.notes, after.read_at)
     earlier: Sequence[Row | None] = tuple(new.values())
     if before.rows is not after.rows:
-        earlier, keys = before.rows, _keys(collector, before)
+        earlier, keys = before.rows, keys_of(collector, before)
         if keys != list(new):  # seldom: nearly always rows at the same place belong together
-            old = _keyed(collector, before, keys, oddities)
+            old = keyed(collector, before, keys, oddities)
             if isinstance(old, Missing):
                 return _missing_before(old)
             if collector.counters:
@@ -259,16 +259,11 @@ def _missing_before(before: Missing) -> Missing:
     return Missing(before.view, before.kind, why, before.way_out)
 
 
-def _keys(collector: Collector, reading: Rows) -> list[Key]:
+def keys_of(collector: Collector, reading: Rows) -> list[Key]:
     return list(zip(*[[row.get(name) for row in reading.rows] for name in collector.key], strict=True))
 
 
-def by_key(collector: Collector, reading: Rows) -> Mapping[Key, Row] | Missing:
-    """Rows by key, each key once, as `between` reads them. Missing where it repeats without a reason."""
-    return _keyed(collector, reading, _keys(collector, reading), [])
-
-
-def _keyed(collector: Collector, reading: Rows, keys: list[Key], oddities: list[Oddity]) -> Mapping[Key, Row] | Missing:
+def keyed(collector: Collector, reading: Rows, keys: list[Key], oddities: list[Oddity]) -> Mapping[Key, Row] | Missing:
     """Rows by key. A key that repeats unexpectedly makes the whole view missing.
 
     Such rows mean that the release tells rows apart by a column we do not read. It is unknown which row is meant and whether the
@@ -276,14 +271,14 @@ def _keyed(collector: Collector, reading: Rows, keys: list[Key], oddities: list[
     """
     if collector.repeats == "kept" or collector.momentary:  # sessions of a look, events
         keys = [(*key, place) for place, key in enumerate(keys)]
-    keyed = dict(zip(keys, reading.rows, strict=True))
-    if len(keyed) == len(keys):
-        return keyed
+    found = dict(zip(keys, reading.rows, strict=True))
+    if len(found) == len(keys):
+        return found
     grouped: dict[Key, list[Row]] = {}
     for key, row in zip(keys, reading.rows, strict=True):
         grouped.setdefault(key, []).append(row)
     if collector.repeats != "sum":
-        figures = any(column.counts for column in collector.columns)
+        figures = any(column.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE) for column in collector.columns)
         repeated = [
             key for key, rows in grouped.items() if rows[1:] and (figures or any(row != rows[0] for row in rows))
         ]
@@ -301,7 +296,7 @@ def _summed(collector: Collector, rows: list[Row]) -> Row:
     for column in collector.columns:
         cells = [row.get(column.name) for row in rows]
         known = [cell for cell in cells if isinstance(cell, int | float)]
-        if not column.counts:
+        if column.kind not in (ColumnKind.COUNTER, ColumnKind.GAUGE):
             known_cells = [cell for cell in cells if cell is not None]
             whole[column.name] = max(known_cells, key=lambda cell: (number(cell) or 0.0, str(cell)), default=None)
         elif len(known) < len(cells):

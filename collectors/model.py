@@ -186,17 +186,13 @@ class Column:
     signed: bool = False  # may be below zero; the difference of two such totals is sound all the same
     long: bool = False  # a value or words, not a name: what is longer than LONGEST_NAME is whole all the same
 
-    @property
-    def counts(self) -> bool:
-        """Whether it has figures. What names or describes a row is no figure, even where it is a number."""
-        return self.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE)
-
     def holds(self, cell: object) -> bool:
         """Whether it can have this cell. Oracle counts with 64 bits, and no single time is longer than an instance lives."""
         if cell is None or self.unit == "date":
             return cell is None or (isinstance(cell, datetime) and dated(cell))
+        numeric = self.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE)
         if isinstance(cell, str):
-            return not self.counts and not self.name.endswith("#") and encodable(cell)
+            return not numeric and not self.name.endswith("#") and encodable(cell)
         alone = self.kind is ColumnKind.GAUGE and self.unit in _PER_SECOND
         most = LONGEST_UPTIME * _PER_SECOND[self.unit] if alone else 2.0**64
         return isinstance(cell, int | float) and not isinstance(cell, bool) and -most <= cell <= most
@@ -210,12 +206,6 @@ class Column:
         if known and kinds <= {int, float} and self.holds(min(known)) and self.holds(max(known)):
             known = [] if (total := sum(known)) == total else known  # else one is not a number
         return [cell for cell in known if not self.holds(cell)]
-
-    def too_long(self, cells: Sequence[object]) -> set[str]:
-        """Those of the cells that are longer than a name."""
-        if self.counts or self.long:
-            return set()
-        return {cell for cell in cells if isinstance(cell, str) and len(cell) > LONGEST_NAME}
 
 
 def dated(moment: datetime) -> bool:
@@ -304,10 +294,13 @@ class Collector:
     """By the readings taken so far: what stands in for a refused view that this instance has no use for."""
     key: tuple[str, ...] = field(init=False)  # the names of the columns that identify a row
     counters: tuple[str, ...] = field(init=False)  # the names of its counters
+    names: frozenset[str] = field(init=False)  # the names of the columns that have names
 
     def __post_init__(self) -> None:
         for name, kind in (("key", ColumnKind.KEY), ("counters", ColumnKind.COUNTER)):
             object.__setattr__(self, name, tuple(column.name for column in self.columns if column.kind is kind))
+        named = (column for column in self.columns if column.kind in (ColumnKind.KEY, ColumnKind.TEXT))
+        object.__setattr__(self, "names", frozenset(column.name for column in named if not column.long))
 
     def column(self, name: str) -> Column:
         """The declared column of that name. KeyError if the view has none."""

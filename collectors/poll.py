@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Protocol
 
-from collectors.delta import by_key
+from collectors.delta import keyed, keys_of
 from collectors.errors import SessionError, StatementError, ViewRefused, cut
 from collectors.grants import ANYBODY, grant
 from collectors.model import (
@@ -376,22 +376,20 @@ def sound(collector: Collector, rows: tuple[Row, ...]) -> Rows | Missing:
     if len(rows) > collector.most_rows:
         return _odd(collector, f"{view} gives {len(rows):,} rows; no instance has more than {collector.most_rows:,}")
     for column in collector.columns:
-        name = column.name
-        cells = [row.get(name) for row in rows]
+        name, cells = column.name, [row.get(column.name) for row in rows]
         if odd := column.odd(cells):
             why = f"{name} of {view} cannot be {repr(odd[0])[:40]}, as {len(odd)} of {len(rows)} rows have it"
             if column.kind is ColumnKind.KEY:
                 return _odd(collector, why)
             notes.append(f"{why}; it counts as unknown")
             rows = tuple([row if column.holds(row.get(name)) else {**row, name: None} for row in rows])
-        if long := column.too_long(cells):
-            notes.append(
-                f"{name} of {view} has names of more than {LONGEST_NAME} characters ({len(long)}); they are cut"
-            )
-            cuts = {cell: cut(cell, LONGEST_NAME) for cell in long}
-            rows = tuple([{**row, name: cuts.get(str(row.get(name)), row.get(name))} for row in rows])
-    keyed = by_key(collector, Rows(view, rows))
-    return keyed if isinstance(keyed, Missing) else Rows(view, tuple(keyed.values()), tuple(notes))
+        if name in collector.names and max(map(len, map(str, cells)), default=0) > LONGEST_NAME:
+            notes.append(f"{name} of {view} has names of more than {LONGEST_NAME} characters; they are cut")
+            long = {cell: cut(cell, LONGEST_NAME) for cell in cells if isinstance(cell, str)}
+            rows = tuple([{**row, name: long.get(str(row.get(name)), row.get(name))} for row in rows])
+    read = Rows(view, rows, tuple(notes))
+    by_key = keyed(collector, read, keys_of(collector, read), []) if rows[1:] else None
+    return by_key if isinstance(by_key, Missing) else replace(read, rows=tuple(by_key.values())) if by_key else read
 
 
 def _odd(collector: Collector, why: str) -> Missing:

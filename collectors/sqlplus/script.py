@@ -279,7 +279,7 @@ def _columns(section: _Section, text: str) -> dict[str, str]:
 
 
 def _numeric(column: Column) -> bool:
-    return column.counts or column.name.endswith("#")
+    return column.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE) or column.name.endswith("#")
 
 
 def _waiting(seconds: int) -> str:

@@ -593,7 +593,7 @@ def read_secret(path: Path, what: str) -> str:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             content = file.read(MOST_SECRET + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
         if content is None or len(content) > MOST_SECRET:
-            raise OSError(0, f"it is no file of at most {MOST_SECRET // 1024} KiB")
+            raise OSError(0, f"it is not a file of at most {MOST_SECRET // 1024} KiB")
         return content.decode().rstrip("\r\n")
     except (OSError, ValueError) as error:  # of an impossible name, or of content that is not UTF-8
         why = error.strerror if isinstance(error, OSError) else "it is not text"

@@ -186,17 +186,19 @@ class Block:
 
     def add(self, family: Family, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
         """One sample, unless there is no value."""
-        self.add_each(family, [_labels(tuple(labels), *labels.values())], [value])
+        if value is not None and (value >= 0 or family.type != "counter"):
+            self._samples.setdefault(family.name, {})[_labels(tuple(labels), *labels.values())] = value
 
     def add_each(self, family: Family, labels: Iterable[str], values: Iterable[Value], unit: float = 1.0) -> None:
         """A sample for each value that is a number, in parts of this unit, with its labels as `_labels` writes them."""
-        least = (
-            0 if family.type == "counter" else float("-inf")
-        )  # a total below zero is corrupt, and readers refuse the page
+        # A total below zero is corrupt, and readers refuse the page.
+        least = 0 if family.type == "counter" else float("-inf")
         self._samples.setdefault(family.name, {}).update(
-            (text, value if unit == 1.0 else value / unit)
-            for text, value in zip(labels, values, strict=True)
-            if isinstance(value, _NUMBERS) and value >= least
+            {
+                text: value if unit == 1.0 else value / unit
+                for text, value in zip(labels, values, strict=True)
+                if isinstance(value, _NUMBERS) and value >= least
+            }
         )
 
     def add_rows(self, columns: Mapping[Family, tuple[str, float]], rows: Sequence[Row], labels: Sequence[str]) -> None:
@@ -210,17 +212,17 @@ class Block:
             if (more := len(told) - MOST_SERIES) > 0:
                 self._samples[family] = dict(sorted(told.items(), key=itemgetter(1), reverse=True)[:MOST_SERIES])
                 self.add(families.LEFT_OUT, more, {"family": family})
-        return {family: self._lines(family, told).encode() for family, told in self._samples.items() if told}
-
-    def _lines(self, family: str, told: Mapping[str, float]) -> str:
-        head = f"{family}{{{self._common}"
-        return "".join(
-            [
-                # Nearly all are small whole numbers, which need no call of a function.
-                f"{head}{text}}} {value if type(value) is int and 0 <= value < 10**15 else _number(value)}\n"
-                for text, value in told.items()
-            ]
-        )
+        return {
+            # Nearly all are small whole numbers, which need no call of a function.
+            family: "".join(
+                [
+                    f"{family}{{{self._common}{own}}} {value if type(value) is int and 0 <= value < 10**15 else _number(value)}\n"
+                    for own, value in told.items()
+                ]
+            ).encode()
+            for family, told in self._samples.items()
+            if told
+        }
 
 
 def _common_of(database: DatabaseSettings) -> str:
@@ -287,10 +289,10 @@ def _latches(block: Block, snapshot: Snapshot, caches: CacheMap) -> None:
     # Latches without interesting children, as totals. `row cache objects` is exported by child, so that sums do not double.
     alone = [row for row in snapshot.rows("v$latch") if row.get("name") == RESULT_CACHE_LATCH]
     block.add_rows(_CHILD_COLUMNS, alone, [_labels(("latch",), row.get("name")) for row in alone])
-    for row in snapshot.rows("v$latch_misses"):
-        at = row.get("parent_name"), row.get("location")
-        labels = [_labels(("latch", "location", "side"), *at, side) for side in ("holder", "waiter")]
-        block.add_each(families.LOCATION_SLEEPS, labels, (row.get("sleep_count"), row.get("wtr_slp_count")))
+    misses = cells(snapshot.rows("v$latch_misses"), ("parent_name", "location", "sleep_count", "wtr_slp_count"))
+    for side, place in (("holder", 2), ("waiter", 3)):
+        labels = [_labels(("latch", "location", "side"), *row[:2], side) for row in misses]
+        block.add_each(families.LOCATION_SLEEPS, labels, [row[place] for row in misses])
 
 
 @lru_cache(4096, typed=True)

@@ -249,7 +249,7 @@ def test_name_longer_than_any_is_cut_and_a_value_is_not() -> None:
     caches, parameters = readings["v$rowcache"], readings["v$parameter"]
     assert isinstance(caches, Rows) and isinstance(parameters, Rows)
     assert [row["parameter"] for row in caches.rows] == [f"{'x' * 96}… (1,804 more characters)", "y" * 128]
-    assert caches.notes == ("parameter of v$rowcache has names of more than 128 characters (1); they are cut",)
+    assert caches.notes == ("parameter of v$rowcache has names of more than 128 characters; they are cut",)
     assert [(len(str(row["name"])) <= 128, row["value"]) for row in parameters.rows] == [(True, "v" * 1900)]
 
 

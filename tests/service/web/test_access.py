@@ -217,7 +217,7 @@ def test_page_of_another_site_cannot_use_the_remembered_password(
         ("# nobody\n", "no token"),
         (f"ops2 operate {digest('')}", "line 1: this is the sha256 of no token at all"),
         (None, "cannot be read: No such file"),
-        ("#" * 65537, "cannot be read: it is no file of at most 64 KiB"),
+        ("#" * 65537, "cannot be read: it is not a file of at most 64 KiB"),
     ],
 )
 def test_tokens_file_error_names_the_line_without_its_content(tmp_path: Path, content: str | None, said: str) -> None:
