@@ -157,7 +157,7 @@ MISTAKES = (
     ),
     CommonMistake("nothing to serve", "serve --config c.yaml", "c.yaml does not exist"),
     CommonMistake("open to all", "serve --config c.yaml", OPEN, {"c.yaml": f"listen: 0.0.0.0:0\n{DEMO}"}),
-    with_tokens("missing tokens file", "", "cannot be read; correct the path", "none"),
+    with_tokens("missing tokens file", "", "cannot be read: No such file", "none"),
     with_tokens("tokens file without a hash", "me read secret", "line 1: write name, read or operate, sha256"),
     with_tokens("empty tokens file", "# nobody", "has no token"),
     CommonMistake(
