@@ -170,10 +170,10 @@ TRIED = (
     "generator of instances, by eyes that never saw the rules"
 )
 CEILINGS: Sequence[Ceiling] = (
-    Ceiling("product lines", lambda: lines(".py", *FLOORS), 61_850, 45_000),
-    Ceiling("lines of collectors", lambda: lines(".py", "collectors"), 13_720, 10_500, MERGED),
-    Ceiling("lines of rules", lambda: lines(".py", "rules"), 17_020, 12_000),
-    Ceiling("lines of service", lambda: lines(".py", "service"), 31_120, 22_500),
+    Ceiling("product lines", lambda: lines(".py", *FLOORS), 62_000, 45_000),
+    Ceiling("lines of collectors", lambda: lines(".py", "collectors"), 13_750, 10_500, MERGED),
+    Ceiling("lines of rules", lambda: lines(".py", "rules"), 17_050, 12_000),
+    Ceiling("lines of service", lambda: lines(".py", "service"), 31_200, 22_500),
     Ceiling(
         "product files",
         product_files,
@@ -183,18 +183,18 @@ CEILINGS: Sequence[Ceiling] = (
     ),
     Ceiling("lines of the longest file", longest_file, 800, 700, ROUND),
     Ceiling("lines of the longest function", longest_function, 85, 60),
-    Ceiling("lines of YAML in the product", lambda: lines(".yaml", *FLOORS), 12_620, None, MERGED),
+    Ceiling("lines of YAML in the product", lambda: lines(".yaml", *FLOORS), 12_690, None, MERGED),
     Ceiling("lines of templates", lambda: lines(".html", *FLOORS), 910, None, ROUND),
     Ceiling("lines of JavaScript and CSS", lambda: lines(".js", *FLOORS) + lines(".css", *FLOORS), 650, None, ROUND),
-    Ceiling("words of sentences in Python", sentence_words, 28_130, 12_000),
+    Ceiling("words of sentences in Python", sentence_words, 28_370, 12_000),
     Ceiling("public functions without a docstring, %", undescribed_share, 3.5, None),
     Ceiling("product lines for each comment", lines_per_comment, 110, None),
-    Ceiling("one-line functions with one caller", one_line_helpers, 154, None),
+    Ceiling("one-line functions with one caller", one_line_helpers, 153, None),
     Ceiling("packages of all extras", packages, 58, 60),
-    Ceiling("lines of tests", lambda: lines(".py", "tests"), 73_750, 52_000, TRIED),
+    Ceiling("lines of tests", lambda: lines(".py", "tests"), 73_985, 52_000, TRIED),
     Ceiling("lines of Python below dashboards", lambda: lines(".py", "dashboards"), 1_910, None, ROUND),
-    Ceiling("lines of decisions and changes", lambda: lines(".md", "DECISIONS.md", "CHANGELOG.md"), 486, 260, MERGED),
-    Ceiling("lines of docs", lambda: lines(".md", "docs"), 5_690, 6_000),
+    Ceiling("lines of decisions and changes", lambda: lines(".md", "DECISIONS.md", "CHANGELOG.md"), 500, 260, MERGED),
+    Ceiling("lines of docs", lambda: lines(".md", "docs"), 5_695, 6_000),
 )
 """Part by part: what the product is made of, what it leans on, and what stands beside it."""
 
