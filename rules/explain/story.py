@@ -1,7 +1,7 @@
-"""The first screen of a diagnosis, the same everywhere: what is wrong, what to do now, what to check first, what not to do.
+"""The first screen of a diagnosis: what is wrong, what to do now, what to check first, what not to do.
 
-Terminal, page, messages and metrics lay it out and phrase nothing. A cause has its sentences in its file; where none is found,
-words.yaml beside this file has them.
+A cause has its sentences in its file; where none is found, words.yaml beside this file has them. Page, outages and metrics take
+both from here. The terminal (service/render/short.py) and messages still say by themselves that a cause is not certain.
 """
 
 from collections import Counter
