@@ -220,7 +220,6 @@ class Scenario:
     """Number and name of the container of the sessions. None without a CDB."""
     mutexes: bool = False
     """Mutexes, not child latches, guard the row cache (12.2 and later)."""
-    interval_seconds: float = 2.0
     hangs: tuple[ScriptedHang, ...] = ()
     """The hangs of the loop. Their waits and their DB time are added to the loads."""
     marks: tuple[tuple[float, str], ...] = ()

@@ -200,9 +200,9 @@ def not_shown(found: Blockers) -> Iterator[str]:
         yield f"{count(more)} smaller chain{'s are' if more > 1 else ' is'} not shown."
 
 
-def shown_first(chains: Sequence[WaitChain], most: int = MOST_TREES) -> Sequence[WaitChain]:
+def shown_first(chains: Sequence[WaitChain]) -> Sequence[WaitChain]:
     """The trees that fit: one with an action first, then the largest."""
-    return sorted(chains, key=lambda chain: (chain.action is None, -chain.waiting))[:most]
+    return sorted(chains, key=lambda chain: (chain.action is None, -chain.waiting))[:MOST_TREES]
 
 
 LEFT_ALONE = "Kill no background process, and no waiting session: that frees nothing, and pools open new ones at once."

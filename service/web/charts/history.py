@@ -127,11 +127,10 @@ def chart(
     top: float | None = None,
     usual: Sequence[UsualStretch] = (),
     frames: Sequence[Frame] = FRAMES,
-    calm: bool = False,
 ) -> Markup:
     """One panel over the window of `axis`, its unit in the caption. Nothing is drawn across a gap.
 
-    `top` is the highest value of the scale; `usual` has the usual values of its hours; `calm` draws without colour.
+    `top` is the highest value of the scale; `usual` has the usual values of its hours.
     """
     values = [value for line in panel.lines for value in (*line.values, *line.highs) if value is not None]
     head = Markup('<figcaption>{} <span class="quiet">{}</span>{}</figcaption>').format(
@@ -149,8 +148,7 @@ def chart(
     scale = round_up(max(*values, *usually, top or 0.0))
     words = escape(_words(panel, axis, gaps) + (f"; {usual_words(usual)}" if usual else ""))
     drawn = "".join(
-        _drawing(panel, Axis(axis.window, frame), stretches, gaps, events, scale, usual, words, calm)
-        for frame in frames
+        _drawing(panel, Axis(axis.window, frame), stretches, gaps, events, scale, usual, words) for frame in frames
     )
     return Markup(f'<figure data-chart="{escape(panel.key)}">{head}{legend(panel)}{drawn}</figure>')
 
@@ -187,7 +185,6 @@ def _drawing(
     top: float,
     usual: Sequence[UsualStretch],
     words: str,
-    calm: bool,
 ) -> str:
     frame = axis.frame
     drawn = gap_marks(axis, gaps, frame.top, frame.floor) + _bands(axis, events) + _scale(frame, top)
@@ -198,8 +195,8 @@ def _drawing(
         if line.highs:
             drawn += f'<path class="range {kind}" d="{spread_of(line, places, frame, top)}"/>'
         if len(panel.lines) == 1:
-            drawn += f'<path class="area{" calm" * calm}" d="{area_of(runs, frame)}"/>'
-        drawn += f'<path class="line {"calm" if calm else kind}" d="{path_of(runs)}"/>'
+            drawn += f'<path class="area" d="{area_of(runs, frame)}"/>'
+        drawn += f'<path class="line {kind}" d="{path_of(runs)}"/>'
     drawn += _flags(axis, events)
     if frame is not NARROW:
         drawn += _tips(panel, axis, stretches, usual, top)
