@@ -30,10 +30,6 @@ from service.render.incident import incident_as_markdown, incident_as_text
 causes_cli = typer.Typer(no_args_is_help=True)
 
 
-def _ids() -> list[str]:
-    return list(catalogue())
-
-
 @causes_cli.command("list")
 def list_causes() -> Answer:
     """Every cause, one line each."""
@@ -47,7 +43,10 @@ def list_causes() -> Answer:
 @causes_cli.command("show")
 def show_cause(
     id: Annotated[
-        str, typer.Argument(metavar="ID", help="id of the cause, or its number such as KB-01", autocompletion=_ids)
+        str,
+        typer.Argument(
+            metavar="ID", help="id of the cause, or its number such as KB-01", autocompletion=lambda: list(catalogue())
+        ),
     ],
 ) -> Answer:
     """One cause with its conditions, confirming query, remedy and references."""
