@@ -40,6 +40,7 @@ def verdict_samples(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterat
     """What is active: troubles while their episode lasts, so that they do not flap, and findings that are only a note."""
     lasting = {episode.cause for episode in episodes}
     notes = [each for each in diagnosis.findings if each.severity is Severity.INFO and each.cause not in lasting]
+    active: Episode | Finding
     for active in (*(episode for episode in episodes if episode.missing is None), *notes):
         of = {"cause": active.cause, "cache": active.cache or "", "severity": active.severity}
         yield "latchscope_finding", 1, of
