@@ -40,8 +40,8 @@ def verdict_samples(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterat
     """What is active: troubles while their episode lasts, so that they do not flap, and findings that are only a note."""
     lasting = {episode.cause for episode in episodes}
     notes = [each for each in diagnosis.findings if each.severity is Severity.INFO and each.cause not in lasting]
-    active: Episode | Finding
-    for active in (*(episode for episode in episodes if episode.missing is None), *notes):
+    told: list[Episode | Finding] = [*(episode for episode in episodes if episode.missing is None), *notes]
+    for active in told:
         of = {"cause": active.cause, "cache": active.cache or "", "severity": active.severity}
         yield "latchscope_finding", 1, of
     yield from _first_screen(diagnosis, episodes)
