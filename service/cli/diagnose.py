@@ -20,8 +20,7 @@ from service.cli.messages import Answer, fail, say, unwritten
 from service.escape import visible_json
 from service.intake import inputs
 from service.intake.incident import incident, story, under_one_name
-from service.intake.inputs import DEEPEST, MOST_FILES, InputResults, short_names
-from service.intake.logs import Window, window_of
+from service.intake.inputs import DEEPEST, MOST_FILES, InputResults, Window, short_names, window_of
 from service.render import text as text_
 from service.render.incident import incident_as_markdown, incident_as_text
 
