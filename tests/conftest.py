@@ -58,7 +58,7 @@ Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 KEPT: Mapping[str, str] = {
     "tests/service/test_end_to_end.py::test_demo_serves_its_verdicts_and_ends_on_sigterm": "the demo by HTTP, in a process",
-    "tests/service/test_top.py::test_each_key_through_a_terminal": "the only run of the loop of top",
+    "tests/service/cli/test_top.py::test_each_key_through_a_terminal": "the only run of the loop of top",
 }
 """Tests marked `slow` that `make test` runs all the same → why: what nothing cheaper proves. At most MOST_KEPT."""
 MOST_KEPT = 12

@@ -73,7 +73,7 @@ PLANTED = {
     "rules/formatting.py": ("import oracledb", "rules.formatting -> oracledb"),
     "rules/model.py": ("import rules.engine", "rules.model"),
     "service/cli/serve.py": ("import service.cli.mcp", "service.cli.serve -> service.cli.mcp"),
-    "service/state/board.py": ("import service.top", "service.state.board -> service.top"),
+    "service/state/board.py": ("import service.cli.top", "service.state.board -> service.cli.top"),
 }
 """Module → a forbidden import, and import-linter's name for it."""
 
