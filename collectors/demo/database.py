@@ -199,7 +199,7 @@ def _containers(now: ScenarioState) -> list[Row]:
     if now.scenario.container is None:
         return []
     names = {1: "CDB$ROOT", **{con_id: name for con_id, (name, _) in PDBS.items()}}
-    return [{"con_id": con_id, "name": name} for con_id, name in names.items()]
+    return [{"con_id": con_id, "name": name, "open_mode": "READ WRITE"} for con_id, name in names.items()]
 
 
 def _happened(view: str, now: ScenarioState, *, last: bool = False) -> list[Row]:
