@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import datetime
 from textwrap import wrap
 from typing import NamedTuple
 
 from collectors.model import Basis, Delta
 from rules.base import FOUNDED_ON
 from rules.cause import catalogue
+from rules.confirmation import confirming_step
 from rules.context import SignalContext
-from rules.explain.headline import confirming_step, speaks_against
+from rules.explain.story import LABELS, clock, of_finding
 from rules.formatting import compared, over, percent, sentence, within
 from rules.grade import counted_in_words
 from rules.logs import NAMES, weighed
@@ -26,7 +26,7 @@ LINE_WIDTH: ContextVar[int] = ContextVar("LINE_WIDTH", default=COLUMNS)
 """Columns of a line of text: those of a document, fewer on a narrow terminal."""
 EFFECT = "Expected effect"
 QUERY_NAMES = "Names of the confirming query"
-DO_NOT = "Do not"
+DO_NOT = LABELS["do not"]
 """The first words of the sentence that says what not to do. In a list they label its line."""
 WITH_MINUTES = 120
 """Intervals of this many seconds and more have their minutes beside them."""
@@ -91,11 +91,6 @@ def _interval(basis: DiagnosisBasis) -> str:
     end = f"{basis.end:%H:%M:%S}{' UTC' if basis.end.tzinfo else ''}" if same_day else clock(basis.end)
     minutes = f" ({basis.seconds / 60:,.0f} min)" if basis.seconds and basis.seconds >= WITH_MINUTES else ""
     return f"{words}{minutes}, {basis.begin:%Y-%m-%d %H:%M:%S} to {end}"
-
-
-def clock(at: datetime) -> str:
-    """2026-03-01 12:01:00 UTC. A report prints no zone, so its times have none."""
-    return f"{at:%Y-%m-%d %H:%M:%S}{' UTC' if at.tzinfo else ''}"
 
 
 def _lines_of(basis: DiagnosisBasis | None) -> str:
@@ -188,6 +183,8 @@ class Advice(NamedTuple):
     name: str
     words: str
     code: str = ""
+    kind: str = ""
+    """Of the paragraph of the story that says the same."""
 
     def lines(self, indent: str) -> Iterator[str]:
         """For a terminal."""
@@ -215,28 +212,22 @@ def before_the_steps(finding: Finding) -> Iterator[Advice]:
 
     A finding that an older release stored has no steps, so its paragraphs replace them.
     """
-    query, against = confirming(finding), speaks_against(finding)
-    if query and _unsure(finding):
+    query, said = confirming(finding), of_finding(finding)
+    if query and said.unsure:
         yield Advice("Confirm first", *query)
         yield from _naming(finding)
-    do = finding.do_now or finding.remedy
-    yield Advice("Do", f"not yet: {against}. If it is proven after all: {do}" if against else do)
-    if finding.then:
-        yield Advice("Then", finding.then)
-    if finding.fix:
-        yield Advice("Bug", finding.fix)
-    if finding.check_first:
-        yield Advice("Check first", finding.check_first)
-    if finding.do_not:
-        yield Advice(DO_NOT, finding.do_not.removeprefix(f"{DO_NOT} "))
-    if not finding.remedy_steps:
-        yield Advice("Risk", finding.risk)
+    yield Advice(LABELS["do"], said.do, kind="do")
+    yield from [Advice("Then", said.then)] if said.then else []
+    yield from [Advice("Bug", finding.fix)] if finding.fix else []
+    yield from [Advice(LABELS["check"], said.check, kind="check")] if said.check else []
+    yield from [Advice(DO_NOT, said.do_not.removeprefix(f"{DO_NOT} "), kind="do not")] if said.do_not else []
+    yield from [] if finding.remedy_steps else [Advice("Risk", finding.risk)]
 
 
 def after_the_steps(finding: Finding, predicted: PredictedEffect | None = None) -> Iterator[Advice]:
     """How to confirm it and what to expect. `predicted` belongs to the finding whose remedy it is about."""
     query = confirming(finding)
-    if query and not _unsure(finding):
+    if query and not of_finding(finding).unsure:
         yield Advice("Confirm", *query)
         yield from _naming(finding)
     yield Advice(EFFECT, finding.expected_effect)
@@ -250,10 +241,6 @@ def _naming(finding: Finding) -> Iterator[Advice]:
     query = finding.confirm
     if query is not None and query.names_sql and not query.names:
         yield Advice(QUERY_NAMES, "up to five rows.", query.names_sql)
-
-
-def _unsure(finding: Finding) -> bool:
-    return finding.confidence is Confidence.LOW or speaks_against(finding) is not None
 
 
 def cited(finding: Finding) -> Iterator[str]:

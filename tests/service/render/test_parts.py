@@ -170,18 +170,18 @@ def test_cost_is_the_part_of_the_finding_or_that_of_its_surface_or_unknown(incid
 
 def test_what_is_little_sure_is_confirmed_before_all_else(incident: Path) -> None:
     (finding,) = incident_of(incident).diagnosis.findings
-    assert [name for name, _, _ in before_the_steps(finding)] == ["Do", "Then", "Check first", "Do not"]
-    assert [name for name, _, _ in after_the_steps(finding)] == ["Confirm", QUERY_NAMES, "Expected effect"]
+    assert [name for name, *_ in before_the_steps(finding)] == ["Do now", "Then", "Check first", "Do not"]
+    assert [name for name, *_ in after_the_steps(finding)] == ["Confirm", QUERY_NAMES, "Expected effect"]
     unsure = finding.model_copy(update={"confidence": Confidence.LOW})
-    assert [name for name, _, _ in before_the_steps(unsure)] == [
+    assert [name for name, *_ in before_the_steps(unsure)] == [
         "Confirm first",
         QUERY_NAMES,
-        "Do",
+        "Do now",
         "Then",
         "Check first",
         "Do not",
     ]
-    assert [name for name, _, _ in after_the_steps(unsure)] == ["Expected effect"]
+    assert [name for name, *_ in after_the_steps(unsure)] == ["Expected effect"]
     assert finding.confirm is not None
     asked = finding.confirm.model_copy(update={"names": ({"tablespace_name": "UNDO_OLD", "segments": 14_838.0},)})
     assert QUERY_NAMES not in [each.name for each in after_the_steps(finding.model_copy(update={"confirm": asked}))], (
@@ -192,7 +192,7 @@ def test_what_is_little_sure_is_confirmed_before_all_else(incident: Path) -> Non
 def test_finding_of_an_older_release_tells_its_paragraphs(incident: Path) -> None:
     (finding,) = incident_of(incident).diagnosis.findings
     old = finding.model_copy(update={"do_now": "", "then": None, "check_first": None, "do_not": "", "remedy_steps": ()})
-    assert [each[:2] for each in before_the_steps(old)] == [("Do", finding.remedy), ("Risk", finding.risk)]
+    assert [each[:2] for each in before_the_steps(old)] == [("Do now", finding.remedy), ("Risk", finding.risk)]
 
 
 def test_statements_lose_the_interval_that_the_circumstances_tell(incident: Path) -> None:
