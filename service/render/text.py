@@ -24,18 +24,18 @@ from service.render.parts import (
     before_the_steps,
     chain,
     circumstances,
-    cited,
     closest,
     cost_beside,
     elsewhere,
     hang_steps,
     how_sure,
+    in_markdown,
+    in_text,
     logged_lines,
     not_judged,
     nothing_judged,
     ruled_out,
-    step_lines,
-    steps_as_markdown,
+    steps_of,
     steps_of_every_release,
     titled,
     why_low,
@@ -43,19 +43,10 @@ from service.render.parts import (
 )
 from service.render.short import MOST_LINES, first_lines, first_list
 from service.render.summary import HEADINGS, groups, lines, same_interval, troubles, worst_first
-from service.render.wait_chain import tree_as_markdown, tree_lines
+from service.render.wait_chain import tree_parts
 
-BLOCKER, CHANGED, LOG = "blocker", "Changes", "From the log"
+BLOCKER, LOG = "blocker", "From the log"
 LOGS = ("alert log", "trace")
-
-
-def _logged(diagnosis: Diagnosis) -> list[str]:
-    """The events of a log, a line each; nothing without a log."""
-    shown = logged_lines(diagnosis)
-    traces = (f"; {line.trace_file}" if line.trace_file else "" for line in shown)
-    lines = (f"{line.clock}  {line.text}{trace}" for line, trace in zip(shown, traces, strict=True))
-    return [f"{LOG}:", *(piece for line in lines for piece in wrapped(line, "  "))] if shown else []
-
 
 # Several inputs: each cause once per confidence and advice, with the figures of its worst input and the names of the
 # others.
@@ -284,7 +275,7 @@ def _cause(cause: Cause) -> Iterator[str]:
         if cause.confirm.names:
             yield f"  The first five rows name what is counted: {_texts(cause.confirm.names)}"
     yield "\nRemedy:"
-    yield from steps_of_every_release(cause.remedy_steps)
+    yield from in_text(steps_of_every_release(cause.remedy_steps))
     yield from ("", *wrapped(f"Expected effect: {cause.expected_effect}"))
     for fix in cause.fixes:
         yield from wrapped(f"Bug {fix.bug}: affects {fix.affects.in_words}, fixed in {fix.comes_in}")
@@ -317,89 +308,17 @@ def _condition(condition: Condition) -> str:
 
 def _text(diagnosed: DiagnosedInput, verbose: bool, shared: Sequence[str], others: str = "") -> Iterator[str]:
     diagnosis = diagnosed.diagnosis
-    named = [*wrapped(f"{diagnosis.database} ({diagnosed.name})"), *(wrapped(f"{others}.") if others else ())]
-    more = wrapped(tell("more"))
-    yield from named
+    named, more = wrapped(f"{diagnosis.database} ({diagnosed.name})"), wrapped(tell("more"))
+    yield from (*named, *(wrapped(f"{others}.") if others else ()))
     yield from first_lines(story(diagnosis, diagnosed.source), None if verbose else MOST_LINES - len(named) - len(more))
     if verbose:
         yield ""
         yield from wrapped(f"{diagnosis.headline}.")
         yield from wrapped(circumstances(diagnosis, log=diagnosed.source in LOGS))
-        yield from _whole(diagnosed, shared)
+        yield from in_text(_rest(diagnosed, shared))
     else:
         yield from more
     yield ""
-
-
-def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
-    """All of a Diagnosis: what to do, the chain, the evidence, what was ruled out, what is open, the notes."""
-    diagnosis = diagnosed.diagnosis
-    for step in hang_steps(diagnosis):
-        if step.step == BLOCKER and diagnosis.blockers and diagnosis.blockers.chains:
-            yield from tree_lines(diagnosis.blockers)
-        else:
-            yield from wrapped(f"{step.step}: {step.statement}", "  ")
-    for place, finding in enumerate(diagnosis.findings):
-        yield ""
-        yield from _finding(diagnosed, finding, diagnosis.findings[:place])
-    yield ""
-    for number, step in enumerate(chain(diagnosis), 1):
-        yield from wrapped(f"{number}. {step.step}: {step.statement}", "  ")
-    yield ""
-    if logged := _logged(diagnosis):
-        yield from (*logged, "")
-    for verdict in ruled_out(diagnosis):
-        close = f"; {CLOSE}" if verdict.nearest_bound else ""
-        yield from wrapped(f"Ruled out: {verdict.cause}, because {against(verdict)}{close}")
-    if others := elsewhere(diagnosis):
-        yield from wrapped(f"Not on this instance: {', '.join(others)} (other releases, or nothing of theirs here)")
-    for hint in diagnosis.candidates:
-        yield from wrapped(f"Check by hand: {hint.title} ({hint.cause}), which latchscope cannot measure")
-    if gap := nothing_judged(diagnosis):
-        yield from wrapped(f"Nothing could be judged: {gap[0]}. Way out: {gap[1]}")
-    else:
-        for (why, way_out), causes in not_judged(diagnosis).items():
-            yield from wrapped(f"Cannot tell: {', '.join(causes)}, because {why}. Way out: {way_out}")
-        for open_cause in diagnosis.undetermined:
-            if open_cause.fix:
-                yield from wrapped(f"Bug of {open_cause.cause}: {open_cause.fix}", "  ")
-    for change in diagnosis.changes or ():
-        yield from wrapped(f"{CHANGED}: {told(change, diagnosis.waits_began)}")
-    for gap_ in diagnosis.changes_missing:
-        yield from wrapped(f"{CHANGED}, not known: {gap_}")
-    for note in diagnosis.notes:
-        if note not in shared:
-            yield from wrapped(f"Note: {note}")
-
-
-def _not_told(diagnosis: Diagnosis, finding: Finding) -> list[Advice]:
-    """What to do about a finding, without what the story says already of the first one that costs something."""
-    first = next((each for each in diagnosis.findings if each.severity is not Severity.INFO), None)
-    hangs = diagnosis.blockers is not None and bool(diagnosis.blockers.chains)
-    told = {"do", "check", "do not"} if finding is first and not hangs else set[str]()
-    return [each for each in before_the_steps(finding) if each.kind not in told]
-
-
-def _finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[Finding]) -> Iterator[str]:
-    yield from wrapped(f"Found: {titled(finding)}, {how_sure(finding)}; {cost_beside(diagnosed, finding, earlier)}")
-    yield from wrapped(finding.lede, "  ")
-    for advice in _not_told(diagnosed.diagnosis, finding):
-        yield from advice.lines("  ")
-    yield from step_lines(finding.remedy_steps, diagnosed.diagnosis.release, "  ", whole=True)
-    for advice in after_the_steps(finding, diagnosed.diagnosis.prediction):
-        yield from advice.lines("  ")
-    yield from wrapped(f"Why: {finding.explanation}", "  ")
-    for held in finding.evidence:
-        derived = f" = {held.derivation}" if held.derivation else ""
-        value, needs = compared(held)
-        mark = "fits:" if merely_fits(finding, held) else "+"
-        yield from wrapped(f"{mark} {held.signal} {value}{derived} (needs {needs}): {held.because}", "  ")
-    for why in finding.unknown:
-        yield from wrapped(f"? not known: {why}", "  ")
-    if bound := closest(finding):
-        yield from wrapped(f"{CLOSEST}: {bound}.", "  ")
-    for reference in cited(finding):
-        yield from wrapped(f"Reference: {reference}", "  ")
 
 
 def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = "") -> Iterator[str]:
@@ -409,73 +328,78 @@ def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = ""
     if others:
         yield f"{inline(others)}.\n"
     yield from first_list(story(diagnosis, diagnosed.source))
-    yield f"\n{inline(circumstances(diagnosis, log=diagnosed.source in LOGS))}\n"
-    for step in hang_steps(diagnosis):
-        if step.step == BLOCKER and diagnosis.blockers and diagnosis.blockers.chains:
-            yield from tree_as_markdown(diagnosis.blockers)
-        else:
-            yield f"**{inline(step.step)}**: {inline(step.statement)}\n"
-    for place, finding in enumerate(diagnosis.findings):
-        yield from _markdown_finding(diagnosed, finding, diagnosis.findings[:place])
-    if steps := chain(diagnosis):
-        yield "\n### Steps\n"
-        yield from (
-            f"{number}. **{inline(step.step)}**: {inline(step.statement)}" for number, step in enumerate(steps, 1)
-        )
-    if diagnosis.events:
-        yield f"\n### {LOG}\n\n| when | what | says | trace file |\n|---|---|---|---|"
-        yield from (row((line.clock, line.kind, line.text, line.trace_file or "")) for line in logged_lines(diagnosis))
-    if diagnosis.changes or diagnosis.changes_missing:
-        yield "\n### What changed\n"
-        yield from (f"- {inline(told(change, diagnosis.waits_began))}" for change in diagnosis.changes or ())
-        yield from (f"- Not known: {inline(line)}" for line in diagnosis.changes_missing)
-    yield from _markdown_verdicts(diagnosis)
-    for note in diagnosis.notes:
-        if note not in shared:
-            yield f"\n> {inline(note)}"
+    yield f"\n{inline(circumstances(diagnosis, log=diagnosed.source in LOGS))}"
+    yield from in_markdown(_rest(diagnosed, shared))
     yield ""
 
 
-def _markdown_finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[Finding]) -> Iterator[str]:
-    yield f"\n### Found: {inline(titled(finding))}\n"
-    yield f"{sentence(how_sure(finding))}; {cost_beside(diagnosed, finding, earlier)}.\n"
-    if finding.lede:
-        yield f"{inline(finding.lede)}\n"
-    yield from (advice.markdown for advice in _not_told(diagnosed.diagnosis, finding))
-    if finding.remedy_steps:
-        yield "\n#### What to do\n"
-        yield from steps_as_markdown(finding.remedy_steps, diagnosed.diagnosis.release)
-        yield "\n#### What to know\n"
-    entries = [
-        *after_the_steps(finding, diagnosed.diagnosis.prediction),
-        Advice("Why", finding.explanation),
-        *(Advice("Not known", why) for why in finding.unknown),
-    ]
-    if bound := closest(finding):
-        entries.append(Advice(CLOSEST, bound))
-    entries += (Advice("Reference", reference) for reference in cited(finding))
-    yield from (entry.markdown for entry in entries)
-    yield "\n| signal | value | needs | because |\n|---|---|---|---|"
+def _rest(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Advice]:
+    """All of a Diagnosis behind its first screen: causes and how they were found, what is ruled out or open, the notes."""
+    diagnosis = diagnosed.diagnosis
+    for step in hang_steps(diagnosis):
+        if step.step == BLOCKER and diagnosis.blockers and diagnosis.blockers.chains:
+            yield from tree_parts(diagnosis.blockers)
+        else:
+            yield Advice(step.step, step.statement)
+    for place, finding in enumerate(diagnosis.findings):
+        yield from _finding(diagnosed, finding, diagnosis.findings[:place])
+    if steps := chain(diagnosis):
+        yield Advice("Steps", "", kind="heading")
+        yield from (Advice(f"{number}.", f"{step.step}: {step.statement}") for number, step in enumerate(steps, 1))
+    if diagnosis.events:
+        yield Advice(LOG, "", kind="heading")
+        for line in logged_lines(diagnosis):
+            yield Advice(line.clock, f"{line.text}{f'; {line.trace_file}' if line.trace_file else ''}")
+    if diagnosis.changes or diagnosis.changes_missing:
+        yield Advice("What changed", "", kind="heading")
+        yield from (Advice("", told(change, diagnosis.waits_began)) for change in diagnosis.changes or ())
+        yield from (Advice("Not known", line) for line in diagnosis.changes_missing)
+    yield from _others(diagnosis)
+    if notes := [note for note in diagnosis.notes if note not in shared]:
+        yield Advice("Notes", "", kind="heading")
+        yield from (Advice("Note", note) for note in notes)
+
+
+def _finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[Finding]) -> Iterator[Advice]:
+    """A cause that is found, without what the story says already of the first one that costs something."""
+    diagnosis = diagnosed.diagnosis
+    first = next((each for each in diagnosis.findings if each.severity is not Severity.INFO), None)
+    hangs = diagnosis.blockers is not None and bool(diagnosis.blockers.chains)
+    said = {"do", "check", "do not"} if finding is first and not hangs else set[str]()
+    yield Advice("Found", titled(finding), kind="heading")
+    yield Advice("", f"{sentence(how_sure(finding))}; {cost_beside(diagnosed, finding, earlier)}.")
+    yield from [Advice("", finding.lede)] if finding.lede and finding is not first else []
+    yield from (each for each in before_the_steps(finding) if each.kind not in said)
+    yield from steps_of(finding.remedy_steps, diagnosis.release)
+    yield from after_the_steps(finding, diagnosis.prediction)
+    yield Advice("Why", finding.explanation)
     for held in finding.evidence:
+        derived = f" = {held.derivation}" if held.derivation else ""
         value, needs = compared(held)
-        yield row((held.signal, value, needs, held.because))
+        mark = "fits:" if merely_fits(finding, held) else "+"
+        yield Advice("", f"{mark} {held.signal} {value}{derived} (needs {needs}): {held.because}")
+    yield from (Advice("Not known", why) for why in finding.unknown)
+    if bound := closest(finding):
+        yield Advice(CLOSEST, f"{bound}.")
+    for reference in finding.references:
+        yield Advice("Reference", f"{reference.title} ({reference.url})" if reference.url else reference.title)
 
 
-def _markdown_verdicts(diagnosis: Diagnosis) -> Iterator[str]:
-    if diagnosis.ruled_out:
-        yield "\n### Ruled out\n\n| cause | signal | value | would need |\n|---|---|---|---|"
-        for out in ruled_out(diagnosis):
-            value, needs = compared(out)
-            beside = out.because if out.value is None else CLOSE if out.nearest_bound else ""
-            yield row((out.cause, out.signal, value, f"{needs}; {beside}" if beside else needs))
-        if others := elsewhere(diagnosis):
-            yield f"\nNot on this instance: {', '.join(others)}"
+def _others(diagnosis: Diagnosis) -> Iterator[Advice]:
+    """The causes that are not found: ruled out, of other instances, not measured, or not judged."""
+    yield Advice("Other causes", "", kind="heading")
+    for verdict in ruled_out(diagnosis):
+        close = f"; {CLOSE}" if verdict.nearest_bound else ""
+        yield Advice("Ruled out", f"{verdict.cause}, because {against(verdict)}{close}")
+    if others := elsewhere(diagnosis):
+        yield Advice("Not on this instance", f"{', '.join(others)} (other releases, or nothing of theirs here)")
+    for hint in diagnosis.candidates:
+        yield Advice("Check by hand", f"{hint.title} ({hint.cause}), which latchscope cannot measure")
     if gap := nothing_judged(diagnosis):
-        yield f"\nNothing could be judged: {inline(gap[0])}. Way out: {inline(gap[1])}"
-    elif diagnosis.undetermined:
-        yield "\n### Cannot tell\n\n| cause | why | way out |\n|---|---|---|"
+        yield Advice("Nothing could be judged", f"{gap[0]}. Way out: {gap[1]}")
+    else:
         for (why, way_out), causes in not_judged(diagnosis).items():
-            yield row((", ".join(causes), why, way_out))
+            yield Advice("Cannot tell", f"{', '.join(causes)}, because {why}. Way out: {way_out}")
     for open_cause in diagnosis.undetermined:
         if open_cause.fix:
-            yield f"\nBug of {open_cause.cause}: {inline(open_cause.fix)}"
+            yield Advice(f"Bug of {open_cause.cause}", open_cause.fix)
