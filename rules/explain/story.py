@@ -15,9 +15,8 @@ import yaml
 from rules.base import Easing
 from rules.explain.headline import speaks_against
 from rules.explain.walk import TIME_SPENT
-from rules.formatting import counted, percent, sentence, within
+from rules.formatting import Value, counted, percent, say, sentence, within
 from rules.model import Confidence, Diagnosis, Finding, Severity
-from rules.words import Value, say
 
 HOME = Path(__file__).parent / "words.yaml"
 MOST_OF_THEM = 0.9

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from rules.explain.story import HOME, FirstScreen, screen
-from rules.words import slots
+from rules.formatting import slots
 
 STATES = yaml.safe_load(HOME.read_text(encoding="utf-8"))
 
