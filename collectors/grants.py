@@ -29,9 +29,9 @@ class KindTraits:
     """Which databases are of this kind."""
     run_as: str
     """Who runs the grants, and where."""
-    beyond: str
+    beyond: str = ""
     """What nobody can see there; empty if nothing is hidden."""
-    opens_x_tables: bool
+    opens_x_tables: bool = False
     """Whether anybody can create a view of SYS over an X$ table."""
     common_user: bool = False
     """Whether the user is a common user, C##…, because latchscope watches all containers from the root."""
@@ -39,16 +39,10 @@ class KindTraits:
 
 OF_ITS_PART = "latches and row cache belong to the whole instance, and rows of other containers may be hidden"
 TRAITS: Mapping[DatabaseKind, KindTraits] = {
-    "11.2": KindTraits(
-        where="a database without containers, 11.2 and later",
-        run_as="SYS",
-        beyond="",
-        opens_x_tables=True,
-    ),
+    "11.2": KindTraits(where="a database without containers, 11.2 and later", run_as="SYS", opens_x_tables=True),
     "cdb": KindTraits(
         where="a container database, 12.1 and later",
         run_as="SYS in CDB$ROOT",
-        beyond="",
         opens_x_tables=True,
         common_user=True,
     ),
@@ -56,30 +50,25 @@ TRAITS: Mapping[DatabaseKind, KindTraits] = {
         where="a pluggable database whose root you cannot reach",
         run_as="SYS in the PDB, or an administrator of the PDB who may grant on objects of SYS",
         beyond=f"{OF_ITS_PART}; x$kqrst takes a view of SYS, which an administrator of a PDB cannot make",
-        opens_x_tables=False,
     ),
     "rds": KindTraits(
         where="Amazon RDS without containers",
         run_as="the master user",
         beyond="x$kqrst is not among the X$ tables that RDS shows",
-        opens_x_tables=False,
     ),
     "rds-cdb": KindTraits(
         where="Amazon RDS with containers, from 19c on",
         run_as="the master user, in the PDB",
         beyond=f"{OF_ITS_PART}, and nobody reaches the root on RDS; x$kqrst is not among the X$ tables that RDS shows",
-        opens_x_tables=False,
     ),
     "autonomous": KindTraits(
         where="Oracle Autonomous Database",
         run_as="ADMIN",
         beyond=f"{OF_ITS_PART}, and nobody reaches the root; there is no SYS to make a view over x$kqrst",
-        opens_x_tables=False,
     ),
     "standby": KindTraits(
         where="a physical standby that is open for reading (Active Data Guard)",
         run_as="SYS on the primary, whose redo brings the user here",
-        beyond="",
         opens_x_tables=True,
         common_user=True,
     ),

@@ -130,12 +130,12 @@ def holders_as_text(found: HolderProfile) -> str:
     """A profile as lines for a terminal."""
     lines = [f"{found.latch}: {found.looks} samples in {found.seconds:.1f} s"]
     for held in found.held:
-        holder, lasting = held.holder, held.average_microseconds
-        who = ", ".join(part for part in (holder.username, holder.module, holder.program, holder.sql_id) if part)
+        lasting = held.average_microseconds
+        who = ", ".join(part for part in (held.username, held.module, held.program, held.sql_id) if part)
         each = "" if lasting is None else f", {lasting:,.0f} µs a hold"
         lines.append(
-            f"  held in {held.looks / found.looks:6.1%} of the samples: session {holder.sid} ({who}), "
-            f"child at {holder.address}{each}"
+            f"  held in {held.looks / found.looks:6.1%} of the samples: session {held.sid} ({who}), "
+            f"child at {held.address}{each}"
         )
     lines += [f"  note: {found.note}"] if found.note else []
     return "\n".join(map(visible, lines if found.held else [*lines, "  no session was seen holding it"]))

@@ -17,8 +17,9 @@ from collectors.model import Delta, Missing, Rows, Snapshot
 from collectors.ondemand.blockers import look_for_blockers
 from collectors.poll import Answer, poll
 from collectors.registry import collectors
+from collectors.reports.undo import as_text
 from collectors.sqlplus.script import ScriptQuery, sqlplus_script
-from collectors.sqlplus.spool import decoded, load, looks_like_spool, plain, sections
+from collectors.sqlplus.spool import load, looks_like_spool, plain, sections
 from rules.engine import diagnose
 from rules.hangs.words import EMERGENCY_NOTICE
 from tests.collectors.oracle_text import _asciistr
@@ -119,7 +120,7 @@ def test_encodings_are_all_recognised_and_read(encoding: str) -> None:
     data = text.encode(encoding)
     assert looks_like_spool(data)
     assert load(data, "spool.txt") == read(spooled())
-    assert decoded(data) == text
+    assert as_text(data) == text
 
 
 def test_texts_are_read_back_whatever_they_hold() -> None:
