@@ -11,6 +11,9 @@ MOST_LINES = 12
 """With the line that names the input and the one that says how to read on."""
 
 
+HEAVIEST = 9
+
+
 def first_lines(paragraphs: Sequence[Paragraph], most: int | None) -> list[str]:
     """The paragraphs as lines, at most `most`. The lightest lose sentences, then statements; of weight 5 and less all goes."""
     shown = list(paragraphs)
@@ -32,9 +35,13 @@ def _lines(paragraph: Paragraph) -> list[str]:
     return [*words, *(line for code in paragraph.code for line in code_lines(code, "  "))]
 
 
-def _first_sentence(paragraph: Paragraph) -> Paragraph:
-    first, stop, _ = paragraph.words.partition(". ")
-    return replace(paragraph, words=f"{first}{stop.strip()}")
+def _sentences(paragraph: Paragraph) -> Paragraph:
+    """Its first sentence; of the weightiest the first two."""
+    if not paragraph.words:
+        return paragraph
+    kept = paragraph.words.split(". ")[: 2 if paragraph.weight == HEAVIEST else 1]
+    words = ". ".join(kept)
+    return replace(paragraph, words=words if words.endswith((".", "?")) else f"{words}.")
 
 
 def _without_code(paragraph: Paragraph) -> Paragraph:
@@ -46,10 +53,10 @@ def _left_out(paragraph: Paragraph) -> Paragraph:
 
 
 _CUTS = (
-    (_first_sentence, range(9)),
+    (_sentences, range(9)),
     (_left_out, range(6)),
     (_without_code, range(9)),
-    (_first_sentence, range(10)),
+    (_sentences, range(10)),
 )
 """What is cut one after the other until the lines fit, and of which weights."""
 
