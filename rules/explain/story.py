@@ -304,7 +304,8 @@ def _of_hang(chain: WaitChain, blockers: Blockers) -> Iterator[Paragraph]:
     else:
         asked = [each.query for each in queries(chain) if each.query]
         why = ". ".join(map(sentence, (chain.why_no_action or "").rstrip(".").split(": ", 1)))
-        yield Paragraph("do", tell("ask", why=why), 9, tuple(asked[:1]))
+        said = tell("ask facts") if chain.missing_alone else tell("ask", why=why)
+        yield Paragraph("do", said, 9, tuple(asked[:1]))
     yield Paragraph("do not", tell("left alone"), 8)
     end = tree(chain, entry_of(chain, blockers))[0] if chain.end else None
     facts = f" It is {'; '.join(filter(None, (end.about, *end.facts)))}." if end else ""

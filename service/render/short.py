@@ -9,9 +9,8 @@ from service.render.parts import code_lines, wrapped
 
 MOST_LINES = 12
 """With the line that names the input and the one that says how to read on."""
-
-
 HEAVIEST = 9
+"""The weight of what is never left out, nor its statements."""
 
 
 def first_lines(paragraphs: Sequence[Paragraph], most: int | None) -> list[str]:
@@ -27,12 +26,11 @@ def first_lines(paragraphs: Sequence[Paragraph], most: int | None) -> list[str]:
 
 
 def _lines(paragraph: Paragraph) -> list[str]:
-    words = (
-        wrapped(f"{paragraph.label}: {paragraph.words}" if paragraph.label else paragraph.words)
-        if paragraph.words
-        else []
-    )
-    return [*words, *(line for code in paragraph.code for line in code_lines(code, "  "))]
+    label = f"{paragraph.label}: " if paragraph.label else ""
+    lines = wrapped(f"{label}{paragraph.words}") if paragraph.words else []
+    for place, code in enumerate(paragraph.code):
+        lines += code_lines(code, "  ", whole=place > 0)
+    return lines
 
 
 def _sentences(paragraph: Paragraph) -> Paragraph:
@@ -57,6 +55,8 @@ _CUTS = (
     (_left_out, range(6)),
     (_without_code, range(9)),
     (_sentences, range(10)),
+    (_left_out, range(7)),
+    (_left_out, range(8)),
 )
 """What is cut one after the other until the lines fit, and of which weights."""
 
