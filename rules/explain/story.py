@@ -378,7 +378,7 @@ def _also(diagnosis: Diagnosis, found: list[Finding]) -> Paragraph | None:
     others = found[1:] if found else diagnosis.findings if diagnosis.state == "Elsewhere" else ()
     costs = [(each, each.impact.share_of_db_time if each.impact else None) for each in others]
     told = [f"{each.title} ({each.cause}{f', {percent(cost)}' if cost else ''})" for each, cost in costs]
-    return Paragraph("also", f"{'; '.join(told)}.", 6) if told else None
+    return Paragraph("also", f"{'; '.join(told)}.", 8) if told else None
 
 
 MOST_CHANGED, MOST_EVENTS = 3, 3
