@@ -309,7 +309,7 @@ def _of_hang(chain: WaitChain, blockers: Blockers) -> Iterator[Paragraph]:
     yield Paragraph("do not", tell("left alone"), 8)
     end = tree(chain, entry_of(chain, blockers))[0] if chain.end else None
     facts = f" It is {'; '.join(filter(None, (end.about, *end.facts)))}." if end else ""
-    yield Paragraph("who", f"{sentence(heading(chain))}.{facts}", 7)
+    yield Paragraph("who", f"{sentence(heading(chain))}.{facts}", 8)
 
 
 def _who(diagnosis: Diagnosis, cache: str | None) -> Paragraph | None:
