@@ -338,7 +338,7 @@ def _decides(diagnosis: Diagnosis, found: list[Finding]) -> Iterator[Paragraph]:
 
 
 def sureness(finding: Finding) -> str:
-    """How sure a cause is, why, what would raise it, and what its entry is founded on."""
+    """How sure a cause is, why, and what would raise it."""
     fitting = [sign for sign in finding.evidence if merely_fits(finding, sign)]
     met, open_, query = len(finding.evidence) - len(fitting), len(finding.unknown), finding.confirm
     also = tell("place fits") if fitting else ""
@@ -346,11 +346,15 @@ def sureness(finding: Finding) -> str:
         also += tell("count against" if speaks_against(finding) else "count confirms")
     signs = tell("all signs" if not open_ and met > 1 else "signs", met=met)
     unknown = tell("unknown", open=open_, why=_short(finding.unknown[0])) if open_ else ""
-    parts = [tell("sureness", sure=sentence(finding.confidence), signs=signs, also=also, unknown=unknown)]
-    parts += [f"{sentence(counted_in_words(finding.reliability))}."] if finding.reliability else []
-    parts += [tell(lacking)] if (lacking := _for_high(finding)) else []
-    parts += [tell("founded", founded=FOUNDED_ON[finding.status])] if finding.status else []
-    return " ".join(parts)
+    lacking = _for_high(finding)
+    said = tell("sureness", sure=sentence(finding.confidence), signs=signs, also=also, unknown=unknown)
+    return f"{said} {tell(lacking)}" if lacking else said
+
+
+def founded(finding: Finding) -> str:
+    """How often such findings were right, and what the entry of the cause is founded on."""
+    counted = f"{sentence(counted_in_words(finding.reliability))}. " if finding.reliability else ""
+    return f"{counted}{tell('founded', founded=FOUNDED_ON[finding.status]) if finding.status else ''}".strip()
 
 
 def _for_high(finding: Finding) -> str:
