@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from collectors.model import DeltaSource
 from rules.cause import catalogue
+from rules.explain.story import founded
 from rules.formatting import compared, function_of, number, sentence
 from rules.model import (
     Candidate,
@@ -310,6 +311,7 @@ class FindingRows:
     title: str
     rows: Sequence[SignRow]
     unknown: Sequence[str]
+    founded: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,7 +468,7 @@ def _scale(finding: Finding | None) -> Markup:
 
 
 def _signs(finding: Finding) -> FindingRows:
-    return FindingRows(finding.title, [_sign(sign) for sign in finding.evidence], finding.unknown)
+    return FindingRows(finding.title, [_sign(sign) for sign in finding.evidence], finding.unknown, founded(finding))
 
 
 def _sign(sign: Evidence) -> SignRow:

@@ -24,6 +24,7 @@ from rules.confirmation import number_of
 from rules.explain.library_cache import MOST_GROUPS, noticeable
 from rules.explain.library_cache import heading as library_cache_heading
 from rules.explain.library_cache import in_words as library_cache_words
+from rules.explain.story import LABELS
 from rules.formatting import count, measured, percent
 from rules.formatting import number as spelled
 from rules.gaps import section_of
@@ -161,6 +162,7 @@ templates.env.globals |= {
     "CHAIN_CHECK": CHECK,
     "CHAIN_OLD": NO_COMMAND_NOW,
     "CHAIN_ONLY_IF": ONLY_IF,
+    "LABELS": LABELS,
     "MOST_LIBRARY_CACHE_GROUPS": MOST_GROUPS,
     "OF_A_FINDING": OF_A_FINDING,
     "PLATFORMS": PLATFORMS,

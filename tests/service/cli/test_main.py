@@ -225,7 +225,7 @@ def test_diagnose_prints_table_by_time_and_details_of_several_reports() -> None:
     lines = told.stdout.splitlines()
     assert lines[0] == "5 inputs: 3 critical, 2 fine." and lines[5].startswith("day-3.txt  Critical  15.3 % ")
     assert [line.split()[1] for line in lines[3:8]] == ["Fine", "Fine", "Critical", "Critical", "Critical"]
-    assert told.stdout.count("figures are of an interval") == 1, "was 5: the text has each cause once"
+    assert told.stdout.count("-v shows the steps") == 1, "was 5: the text has each cause once"
 
 
 def test_diagnose_writes_html_to_stdout_or_to_the_named_file(incident: Path, tmp_path: Path) -> None:
