@@ -164,8 +164,6 @@ def opened_store(url: str | None, config: Path, database: str) -> Iterator[Repos
 
 
 def _known(opened: Repository, database: str, chosen: Settings | None) -> None:
-    names = set(opened.names.all_databases().values()) | {
-        database.name for database in (chosen.databases if chosen else ())
-    }
+    names = set(opened.names.all()) | {database.name for database in (chosen.databases if chosen else ())}
     if database not in names:
         fail(f"no database named {database}; the names are: {', '.join(sorted(names)) or 'none'}")

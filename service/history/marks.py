@@ -195,7 +195,7 @@ class Outcomes(Collector):
         configured = self._store.names.databases(
             watched.name for watched in self._board
         )  # known, whether it ever answers
-        left = set(self._store.names.all_databases().values()) - configured.keys()
+        left = set(self._store.names.all()) - configured.keys()
         self._retired = {name: self._retired.get(name, now) for name in sorted(left)}
         newest = self._store.marks.newest(now - FIRST_LOOK, now + CLOCK_AHEAD)
         self._marks = {

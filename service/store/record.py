@@ -7,7 +7,7 @@ import dataclasses
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any, TypeVar, cast
@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_json
 
-from collectors.capture import dump_snapshot, load_snapshot
+from collectors.capture import dump_snapshot
 from collectors.model import (
     ROW_CACHE_LATCH,
     ROW_CACHE_LOCK_EVENT,
@@ -54,6 +54,8 @@ _TIMED = (
 )
 _WORK = ("execute count", "parse count (total)", "parse count (hard)", "logons cumulative", "user commits")
 Numbers = Sequence[float | None]
+Document = Mapping[str, Any]
+"""A snapshot in the form of a capture file."""
 
 
 def numbers_of(delta: Delta, impact: Impact | None) -> list[float | None]:
@@ -166,12 +168,11 @@ _ENCODED = json.JSONEncoder(separators=(",", ":")).encode
 
 @dataclass(frozen=True, slots=True)
 class IngestRecord:
-    """One poll for the store. `body` is its snapshot as JSON, empty if it keeps none; `diagnosis` is empty if it is unchanged;
-    `seconds` is None if the poll has no interval; `why` says why; `numbers` are its figures."""
+    """One poll for the store. `snapshot` is whole, in the form of a capture file, or None if it keeps none; `diagnosis` is empty
+    if it is unchanged; `seconds` is None if the poll has no interval; `why` says why; `numbers` are its figures."""
 
     database: str
     at: datetime
-    body: bytes
     diagnosis: str
     severity: str
     headline: str
@@ -187,7 +188,8 @@ class IngestRecord:
     """Changes of the database for its timeline."""
     kind: ObstacleKind | None = None
     """Of `why`; None in a file of the spool that latchscope 0.2 or older left."""
-    before: bytes = b""
+    snapshot: Document | None = None
+    before: Document | None = None
     """The snapshot of the poll before, which kept none, if this one is the other side of something."""
 
 
@@ -240,8 +242,8 @@ def record_of(
     return IngestRecord(
         database=snapshot.database,
         at=at,
-        body=plain(snapshot) if whole else b"",
-        before=plain(poll_record.previous) if before and poll_record and poll_record.previous else b"",
+        snapshot=dump_snapshot(snapshot) if whole else None,
+        before=dump_snapshot(poll_record.previous) if before and poll_record and poll_record.previous else None,
         diagnosis=stored.without_commands().model_dump_json() if complete else "",
         severity=verdict.severity.value,
         headline=verdict.headline,
@@ -270,27 +272,9 @@ def changes_in(record: IngestRecord) -> list[EpisodeChange]:
     return _CHANGES.validate_python(record.changes)
 
 
-def plain(snapshot: Snapshot) -> bytes:
-    """A snapshot in the form of a capture file's, as JSON: the writer packs it with its day's first.
-
-    pydantic's encoder takes a quarter of the time of Python's own. The samples of a storm are the largest part of its polls.
-    """
-    return to_json(dump_snapshot(snapshot))
-
-
-def snapshot_of(record: IngestRecord) -> Snapshot:
-    """The snapshot of a poll that waits for the store. Raises InputError or ValueError if it is not one."""
-    return load_snapshot(json.loads(record.body), record.database, f"spool, {record.database}")
-
-
-def unpack(body: bytes, database: str) -> Snapshot:
-    """A stored snapshot, given as JSON, as it was. Raises InputError or ValueError if it is not one."""
-    return load_snapshot(json.loads(body), database, f"store, {database}")
-
-
 def to_bytes(record: IngestRecord) -> bytes:
-    packed = {name: zlib.compress(getattr(record, name), 1).hex() for name in ("body", "before")}
-    return zlib.compress(json.dumps(asdict(record) | {"at": record.at.isoformat()} | packed).encode(), 3)
+    """A poll for a file of the spool."""
+    return zlib.compress(to_json(record), 3)
 
 
 def from_bytes(data: bytes) -> IngestRecord:
@@ -300,9 +284,9 @@ def from_bytes(data: bytes) -> IngestRecord:
         found = ((wanted(*item[:3]), value, 0.0) for item, value in members["figures"])
         chosen = [(place, value, most) for place, value, most in found if place is not None]
         members["numbers"], _ = numbers(chosen, members["missing"], members["seconds"])
-    packed = {name: zlib.decompress(bytes.fromhex(members[name])) for name in ("body", "before") if name in members}
-    read = members | packed | {"at": datetime.fromisoformat(members["at"])}
-    return IngestRecord(**known_members(IngestRecord, read))
+    if body := members.get("body"):
+        members |= {"snapshot": json.loads(zlib.decompress(bytes.fromhex(body)) or b"null"), "before": None}
+    return IngestRecord(**known_members(IngestRecord, members | {"at": datetime.fromisoformat(members["at"])}))
 
 
 def _episode(episode: Episode) -> dict[str, Any]:

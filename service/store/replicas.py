@@ -15,7 +15,6 @@ from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, delete, event, insert, select, text
-from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.exc import SQLAlchemyError
 
 from collectors.model import Snapshot
@@ -24,7 +23,8 @@ from service.state.episodes import Confirmed, Episode
 from service.state.replicas import DatabaseStatus, Lease, LeasesLost, OwnerRequest, Ownership, Replica
 from service.store.record import read
 from service.store.repository import Repository
-from service.store.tables import StoredRequest, StoredStatus
+from service.store.rows import upsert
+from service.store.tables import REQUESTS, STANDINGS
 
 # The messages between replicas in the store: the state of each database, and requests to its owner.
 
@@ -41,37 +41,35 @@ class FleetStatusTable:
     def put(self, statuses: Sequence[DatabaseStatus]) -> None:
         """Replace the state of these databases."""
         rows = [{"database": status.database, "body": status.model_dump_json()} for status in statuses]
-        write = upsert(StoredStatus)
-        write = write.on_conflict_do_update(index_elements=["database"], set_={"body": write.excluded.body})
         if rows:
             with self._engine.begin() as connection:
-                connection.execute(write, rows)
+                upsert(connection, STANDINGS, rows)
 
     def all(self) -> dict[str, DatabaseStatus]:
         """The latest state of every database."""
         with self._engine.connect() as connection:
-            bodies = connection.scalars(select(StoredStatus.body))
+            bodies = connection.scalars(select(STANDINGS.c.body))
             return {status.database: status for status in (read(DatabaseStatus, body) for body in bodies)}
 
     def of(self, database: str) -> DatabaseStatus | None:
         """The latest state of one database."""
         with self._engine.connect() as connection:
-            body = connection.scalar(select(StoredStatus.body).where(StoredStatus.database == database))
+            body = connection.scalar(select(STANDINGS.c.body).where(STANDINGS.c.database == database))
             return None if body is None else read(DatabaseStatus, body)
 
     def ask(self, request: OwnerRequest) -> None:
         """Leave a request for the replica that polls the database."""
         row = {"database": request.database, "body": request.model_dump_json(), "asked_at": datetime.now(UTC)}
         with self._engine.begin() as connection:
-            connection.execute(insert(StoredRequest), [row])
+            connection.execute(insert(REQUESTS), row)
 
     def asked(self, databases: Sequence[str]) -> list[OwnerRequest]:
         """Requests about these databases, each returned once."""
         if not databases:
             return []
-        mine = delete(StoredRequest).where(StoredRequest.database.in_(databases))
+        mine = delete(REQUESTS).where(REQUESTS.c.database.in_(databases))
         with self._engine.begin() as connection:
-            rows = connection.execute(mine.returning(StoredRequest.body, StoredRequest.asked_at)).all()
+            rows = connection.execute(mine.returning(REQUESTS.c.body, REQUESTS.c.asked_at)).all()
         oldest = datetime.now(UTC) - TOO_OLD
         return [read(OwnerRequest, body) for body, at in rows if at >= oldest]
 

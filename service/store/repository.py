@@ -1,6 +1,5 @@
 """The store behind one URL: writes of polls, and the topics that others read. Each call is a short transaction."""
 
-import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +11,6 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
-from sqlalchemy.orm import Session
 
 from collectors.model import Snapshot
 from rules.model import Diagnosis
@@ -45,12 +43,20 @@ from service.store.episodes import (
     RecentRows,
 )
 from service.store.polls import Curves
-from service.store.record import IngestRecord, KeptSnapshots, changes_in, happened_in, read_diagnosis, record_of
+from service.store.record import (
+    Document,
+    IngestRecord,
+    KeptSnapshots,
+    changes_in,
+    happened_in,
+    read_diagnosis,
+    record_of,
+)
 from service.store.refused_logins import StoredRefusals
 from service.store.reports import Reports
-from service.store.rows import NameTables, Partitions, insert_new, insert_raw, table_of, upsert
-from service.store.snapshots import Frames, Snapshots, day_of, packed
-from service.store.tables import MEANS, NUMBERS, POLLS, SUMS, StoredDatabase, StoredDiagnosis, StoredSnapshot, millis
+from service.store.rows import NameTables, Partitions, insert_new, upsert
+from service.store.snapshots import Frames, Snapshots
+from service.store.tables import DATABASES, DIAGNOSES, FIGURES, MEANS, NUMBERS, POLLS, SNAPSHOTS, millis, moment
 from service.store.upkeep import Rest, Upkeep
 
 __all__ = ["Repository", "StoreError"]
@@ -110,14 +116,8 @@ class Repository:
         self.partitions.ensure({millis(record.at) for record in records})
         changes = [change for record in records for change in changes_in(record)]
         with self.engine.begin() as connection:
-            bodies = list(_bodies(records))
-            frames = self.frames.of(connection, bodies)
-            snapshots = [
-                {"database": name, "taken_at": at, "body": packed(body, frames[day_of(name, at)])}
-                for name, at, body in bodies
-            ]
-            insert_new(connection, table_of(StoredSnapshot), snapshots)
-            upsert(connection, table_of(StoredDiagnosis), [_diagnosis(each) for each in records if each.diagnosis])
+            insert_new(connection, SNAPSHOTS, self.frames.rows(connection, _snapshots(records)))
+            upsert(connection, DIAGNOSES, [_diagnosis(each) for each in records if each.diagnosis])
             self._write_polls(connection, databases, records)
             self.episodes.write(connection, [row for record in records for row in record.episodes])
             self.confirmations.write(
@@ -129,7 +129,7 @@ class Repository:
             self.episode_log.append(connection, changes)
         if self.file is not None:
             self.file.after_polls()
-        self.frames.remember(frames)
+        self.frames.remember()
         self._last |= {record.database: record.at for record in records}
         self.upkeep.changed((databases[record.database], record.at) for record in records)
         if changes:
@@ -140,17 +140,17 @@ class Repository:
     ) -> None:
         """The row of each poll. After a start an interval begins at the last snapshot: what the polls after that counted is
         subtracted."""
-        rows: list[tuple[Any, ...]] = []
+        rows: list[dict[str, Any]] = []
         last = dict(self._last)
         for record in records:
             number, begin = databases[record.database], record.at - timedelta(seconds=record.seconds or 0.0)
             if record.seconds and abs(last.get(record.database, begin - 2 * _SLACK) - begin) > _SLACK:
-                insert_raw(connection, POLLS, rows, _COLUMNS)
+                insert_new(connection, POLLS, rows)
                 rows = []
                 record = _uncounted(connection, number, begin, record)
             rows.append(_poll(number, record))
             last[record.database] = record.at
-        insert_raw(connection, POLLS, rows, _COLUMNS)
+        insert_new(connection, POLLS, rows)
 
     def last_snapshot(self, database: str) -> Snapshot | None:
         """The newest kept snapshot of a database."""
@@ -158,20 +158,16 @@ class Repository:
 
     def diagnoses(self, database: str, since: datetime, limit: int = 500) -> list[Diagnosis]:
         """Kept diagnoses of a database from `since` on, newest first, at most `limit`."""
-        query = (
-            select(StoredDiagnosis.body)
-            .where(StoredDiagnosis.database == database, StoredDiagnosis.taken_at >= since)
-            .order_by(StoredDiagnosis.taken_at.desc())
-            .limit(limit)
-        )
-        with Session(self.engine) as session:
-            return [read_diagnosis(body) for body in session.scalars(query)]
+        at = DIAGNOSES.c.taken_at
+        query = select(DIAGNOSES.c.body).where(DIAGNOSES.c.database == database, at >= since).order_by(at.desc())
+        with self.engine.connect() as connection:
+            return [read_diagnosis(body) for body in connection.scalars(query.limit(limit))]
 
     def counts(self) -> dict[str, int]:
-        with Session(self.engine) as session:
+        with self.engine.connect() as connection:
             return {
-                table.__tablename__: session.scalar(select(func.count()).select_from(table)) or 0
-                for table in (StoredSnapshot, StoredDiagnosis)
+                table.name: connection.scalar(select(func.count()).select_from(table)) or 0
+                for table in (SNAPSHOTS, DIAGNOSES)
             }
 
     def prune(self, now: datetime, rest: Rest = lambda spent: False) -> dict[str, int]:
@@ -182,10 +178,10 @@ class Repository:
 
     def newest_polls(self) -> Mapping[str, datetime]:
         """When the newest stored poll of each database was, by its own clock."""
-        newest = select(func.max(POLLS.c.at)).where(POLLS.c.database_id == StoredDatabase.id).scalar_subquery()
+        newest = select(func.max(POLLS.c.at)).where(POLLS.c.database_id == DATABASES.c.id).scalar_subquery()
         with self.engine.connect() as connection:
-            found = connection.execute(select(StoredDatabase.name, newest)).all()
-        return {name: at for name, at in found if at is not None}
+            found = connection.execute(select(DATABASES.c.name, newest)).all()
+        return {name: moment(at) for name, at in found if at is not None}
 
     def reachable(self) -> bool:
         """Whether the store answers, is the one that was opened, and its tables exist. If not, `lasting` may say why."""
@@ -194,7 +190,7 @@ class Repository:
             if self.file is not None:
                 self.file.before_polls()
             with self.engine.connect() as connection:
-                connection.execute(select(StoredSnapshot.taken_at).limit(1))
+                connection.execute(select(SNAPSHOTS.c.taken_at).limit(1))
             return True
         except SQLAlchemyError as error:
             self.lasting = lasting_trouble(error)
@@ -254,40 +250,46 @@ def _opened(url: str) -> Engine:
     raise refusal
 
 
-_COLUMNS = ("database_id", "at", "seconds", "severity", "missing", "startup_time", "why", "kind", *NUMBERS)
 _SLACK = timedelta(milliseconds=50)
 
 
-def _poll(database: int, record: IngestRecord) -> tuple[Any, ...]:
-    started = None if record.seconds else record.startup_time  # of each life once
-    what = (record.seconds, record.severity, record.missing, started, record.why, record.kind)
-    return (database, millis(record.at), *what, *record.numbers)
+def _poll(database: int, record: IngestRecord) -> dict[str, Any]:
+    return {
+        "database_id": database,
+        "at": millis(record.at),
+        "seconds": record.seconds,
+        "severity": record.severity,
+        "missing": record.missing,
+        "startup_time": None if record.seconds else record.startup_time,  # of each life once
+        "why": record.why,
+        "kind": record.kind,
+        **dict(zip(NUMBERS, record.numbers, strict=True)),
+    }
 
 
 def _uncounted(connection: Connection, database: int, begin: datetime, record: IngestRecord) -> IngestRecord:
     """A poll without what the polls since the begin of its interval have counted."""
-    weighed = [func.sum(POLLS.c[name] * POLLS.c.seconds) for name in MEANS]
-    query = select(func.sum(POLLS.c.seconds), *weighed, *(func.sum(POLLS.c[name]) for name in SUMS))
-    inside = (POLLS.c.database_id == database, POLLS.c.at > begin + _SLACK, POLLS.c.at < record.at)
-    counted, *parts = connection.execute(query.where(*inside)).one()
-    left = (record.seconds or 0.0) - (counted or 0.0)
+    weighed = [func.sum(POLLS.c[name] * (POLLS.c.seconds if name in MEANS else 1)) for name in FIGURES]
+    since = (POLLS.c.database_id == database, POLLS.c.at > millis(begin + _SLACK), POLLS.c.at < millis(record.at))
+    counted, *parts = connection.execute(select(func.sum(POLLS.c.seconds), *weighed).where(*since)).one()
+    seconds = record.seconds or 0.0
+    left = seconds - (counted or 0.0)
     if not counted or left <= 0:
         return record
     told: list[float | None] = []
-    for name, value, part in zip((*MEANS, *SUMS), record.numbers, parts, strict=False):
-        over, share = (record.seconds or 0.0, left) if name in MEANS else (1.0, 1.0)
+    for name, value, part in zip(FIGURES, record.numbers, parts, strict=False):
+        over, share = (seconds, left) if name in MEANS else (1.0, 1.0)
         told.append(None if value is None or part is None else max(value * over - part, 0.0) / share)
-    return replace(record, seconds=left, numbers=[*told, *record.numbers[len(told) :]])
+    return replace(record, seconds=left, numbers=[*told, record.numbers[-1]])
 
 
-def _bodies(records: Sequence[IngestRecord]) -> Iterator[tuple[str, datetime, bytes]]:
+def _snapshots(records: Sequence[IngestRecord]) -> Iterator[tuple[str, datetime, Document]]:
     """The snapshots of polls that keep theirs, each after that of the poll before where that is to be kept too."""
     for record in records:
         if record.before:
-            at = datetime.fromisoformat(json.loads(record.before)["taken_at"])
-            yield record.database, at, record.before
-        if record.body:
-            yield record.database, record.at, record.body
+            yield record.database, datetime.fromisoformat(record.before["taken_at"]), record.before
+        if record.snapshot:
+            yield record.database, record.at, record.snapshot
 
 
 def _diagnosis(record: IngestRecord) -> dict[str, Any]:

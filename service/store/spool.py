@@ -140,7 +140,7 @@ class DiskQueue:
         for name in reversed(names):
             with suppress(*_UNREADABLE):
                 found = from_bytes((self.directory / name).read_bytes())
-                if found.body:
+                if found.snapshot:
                     return found
         return None
 

@@ -31,7 +31,7 @@ from prometheus_client import CollectorRegistry
 from sqlalchemy.exc import SQLAlchemyError
 from typer.testing import CliRunner
 
-from collectors.capture import dump_snapshot
+from collectors.capture import dump_snapshot, load_snapshot
 from collectors.delta import between
 from collectors.model import Delta
 from rules.engine import diagnose
@@ -47,7 +47,7 @@ from service.store.admin import read_history, write_history
 from service.store.engine import out_of_order
 from service.store.migrations.old_exports import TABLES
 from service.store.migrations.to_0015 import PACKED
-from service.store.record import from_bytes, record_of, snapshot_of, to_bytes
+from service.store.record import from_bytes, record_of, to_bytes
 from service.store.replicas import FleetStatusTable, SharedLeases
 from service.store.reports import StoredReportSummary
 from service.store.repository import Repository
@@ -601,7 +601,7 @@ def test_episode_continues_where_the_killed_process_left_it(store: Repository, t
     assert waiting is not None and last is not None
     watched = MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), 10.0)
     watched.episodes.restore(store.episodes.recent(name))
-    change = between(last, snapshot_of(waiting))
+    change = between(last, load_snapshot(waiting.snapshot, name, "spool"))
     assert isinstance(change, Delta) and change.basis.seconds == 225
     assert [one.what for one in watched.episodes.update(diagnose(change))] in ([], ["worse"])
     assert [one.begin for one in watched.episodes.open] == [before.begin]
@@ -612,7 +612,7 @@ def test_poll_record_keeps_the_figures_of_the_old_release(store: Repository) -> 
     last = {name: store.last_snapshot(name) for name in NAMES}
     for file in sorted((MADE / "spool").iterdir()):
         before = from_bytes(file.read_bytes())
-        snapshot, previous = snapshot_of(before), last[before.database]
+        snapshot, previous = load_snapshot(before.snapshot, before.database, "spool"), last[before.database]
         assert previous is not None
         change = between(previous, snapshot)
         assert isinstance(change, Delta)

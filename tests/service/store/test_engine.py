@@ -30,7 +30,7 @@ from service.store.engine import (
 from service.store.migrations.to_0015 import NEWEST
 from service.store.repository import Repository
 from service.store.spool import DiskQueue
-from service.store.tables import Base, StoredSnapshot
+from service.store.tables import METADATA, SNAPSHOTS
 from service.store.writer import Writer
 from tests.service.stage import Stage
 from tests.service.standin import becomes
@@ -64,13 +64,13 @@ def drift(engine: Engine) -> list[Any]:
     with engine.connect() as connection:
         options = {"compare_type": True, "include_object": no_partition}
         context = MigrationContext.configure(connection, opts=options)
-        return list(compare_metadata(context, Base.metadata))
+        return list(compare_metadata(context, METADATA))
 
 
 def test_upgrade_creates_what_the_models_say_and_changes_nothing_again(engine: Engine) -> None:
     upgrade(engine)
-    assert set(inspect(engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
-    assert len(Base.metadata.tables) == 19 and drift(engine) == []
+    assert set(inspect(engine).get_table_names()) == {*METADATA.tables, "alembic_version"}
+    assert len(METADATA.tables) == 19 and drift(engine) == []
     with engine.begin() as connection:
         assert stands_at(connection) == [NEWEST]
         connection.exec_driver_sql("insert into snapshots values ('erp1', '2026-03-01 12:00:00+00', '\\x00')")
@@ -85,7 +85,7 @@ def test_upgrade_runs_once_when_processes_start_together(place: Place, engine: E
         list(pool.map(upgrade, engines))
     for one in engines:
         one.dispose()
-    assert set(inspect(engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
+    assert set(inspect(engine).get_table_names()) == {*METADATA.tables, "alembic_version"}
 
 
 def test_postgresql_without_its_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +215,7 @@ def polls_of(stage: Stage, writer: Writer, *moments: float) -> set[datetime]:
 
 def kept_in(repository: Repository) -> set[datetime]:
     with repository.engine.connect() as connection:
-        return set(connection.scalars(select(StoredSnapshot.taken_at)))
+        return set(connection.scalars(select(SNAPSHOTS.c.taken_at)))
 
 
 def moved_away(file: Path) -> None:
