@@ -100,22 +100,25 @@ class _View:
     """A view of a frame, with its whole numbers apart from its other cells."""
 
     def __init__(self, content: Mapping[str, Any]) -> None:
-        self.columns, self.rows = content["columns"], content["rows"]
+        self.columns, self.rows = content["columns"], [tuple(row) for row in content["rows"]]
         cells = [*chain.from_iterable(self.rows)]
         self._counted = [type(cell) is int for cell in cells]
         self._rest = [not counted for counted in self._counted]
-        self._counts, self._others = ([*compress(cells, which)] for which in (self._counted, self._rest))
+        self._counts, self._others = [*compress(cells, self._counted)], [*compress(cells, self._rest)]
 
     def less(self, content: Mapping[str, Any]) -> Mapping[str, Any]:
         """A view without what this one has of it."""
-        cells = [*chain.from_iterable(content["rows"])]
-        counts, others = ([*compress(cells, which)] for which in (self._counted, self._rest))
-        same = len(content["rows"]) == len(self.rows) and [*content["columns"]] == self.columns
-        if not same or not {*map(type, counts)} <= {int}:
+        rows = content["rows"]
+        if len(rows) != len(self.rows) or [*content["columns"]] != self.columns:
             return content
         told = {name: member for name, member in content.items() if name not in ("columns", "rows")}
-        if counts != self._counts:
-            told["grown"] = [*map(sub, counts, self._counts)]
+        if rows == self.rows:
+            return told
+        cells = [*chain.from_iterable(rows)]
+        counts, others = [*compress(cells, self._counted)], [*compress(cells, self._rest)]
+        if not {*map(type, counts)} <= {int}:
+            return content
+        told["grown"] = [*map(sub, counts, self._counts)]
         return told if others == self._others else told | {"others": others}
 
     def more(self, less: Mapping[str, Any]) -> Mapping[str, Any]:
