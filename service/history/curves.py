@@ -4,7 +4,7 @@ Chosen figures are columns of each poll and hour. Details, such as those of a ch
 minute, and at each poll of a problem, for the first days; later every five minutes, then every hour.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -34,7 +34,7 @@ PER_SECOND, SECONDS = "per second", "seconds per second"
 class Named:
     """One figure: its description and unit; the column of polls and hours that it is, or a column of a view as details.
 
-    `match`: the members of the key of its rows; `of`: the name of one, from its key. `level`: a gauge, no counter.
+    `match`: what members of the key of its rows may be; `of`: the name of one, from its key. `level`: a gauge, no counter.
     """
 
     title: str
@@ -42,14 +42,14 @@ class Named:
     figure: str = ""
     view: str = ""
     column: str = ""
-    match: Mapping[str, object] = field(default_factory=dict)
+    match: Mapping[str, Collection[object]] = field(default_factory=dict)
     of: Callable[[SeriesKey, Caches], str | None] = lambda key, caches: None
     scale: float = 1.0
     level: bool = False
 
     def takes(self, series: DetailSeries) -> bool:
-        """Whether the details are some of its own."""
-        return (series.view, series.column) == (self.view, self.column) and self.match.items() <= series.key.items()
+        """Whether these details of its column are some of its own."""
+        return all(series.key.get(name) in allowed for name, allowed in self.match.items())
 
 
 def _child(key: SeriesKey, caches: Caches) -> str:
@@ -76,18 +76,18 @@ def _caches(title: str, column: str, unit: str = PER_SECOND) -> Named:
 
 
 def _places(title: str, column: str) -> Named:
-    of = {"parent_name": ROW_CACHE_LATCH}
+    of = {"parent_name": (ROW_CACHE_LATCH,)}
     return Named(title, view="v$latch_misses", column=column, match=of, of=_by("location"))
 
 
 def _events(title: str, column: str, unit: str = PER_SECOND, scale: float = 1.0, event: str = "") -> Named:
-    match = {"event": event} if event else {}
+    match = {"event": (event,)} if event else {}
     of = _by("event") if not event else lambda key, caches: None
     return Named(title, unit, view="v$system_event", column=column, match=match, of=of, scale=scale)
 
 
 OF_ALL = "of all row cache child latches"
-LATCH = {"name": ROW_CACHE_LATCH}
+LATCH = {"name": (ROW_CACHE_LATCH,)}
 NAMED: Mapping[str, Named] = {
     "child_gets": _children("gets", "gets"),
     "child_misses": _children("misses", "misses"),
@@ -129,7 +129,7 @@ NAMED: Mapping[str, Named] = {
     "hard_parses": Named("hard parses", figure="hard_parses"),
     "logons": Named("logons", figure="logons"),
     "commits": Named("commits by users", figure="commits"),
-    "rollbacks": Named("rollbacks by users", view="v$sysstat", column="value", match={"name": "user rollbacks"}),
+    "rollbacks": Named("rollbacks by users", view="v$sysstat", column="value", match={"name": ("user rollbacks",)}),
     "db_time": Named("DB time", SECONDS, figure="db_time"),
     "db_cpu": Named("DB CPU", SECONDS, figure="db_cpu"),
 }

@@ -364,11 +364,6 @@ class EpisodeStore:
                 connection.execute(update(EPISODES).where(*_this(database, cause, begin)).values(**values)).rowcount > 0
             )
 
-    def verdict_of(self, database: str, cause: str, begin: datetime) -> str | None:
-        """The recorded verdict on an episode."""
-        with self._engine.connect() as connection:
-            return connection.scalar(select(EPISODES.c.verdict).where(*_this(database, cause, begin)))
-
     def _read(self, query: Select[Any]) -> tuple[Episode, ...]:
         with self._engine.connect() as connection:
             return tuple(_episode(row) for row in connection.execute(query))
@@ -535,9 +530,10 @@ class DatabaseChanges:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def write(self, connection: Connection, rows: Sequence[tuple[str, Change]]) -> None:
-        """Keep changes by database, within the caller's transaction. One that is there stays as it is."""
-        insert_new(connection, DATABASE_CHANGES, [{"database": name} | dict(change) for name, change in rows])
+    def write(self, connection: Connection, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        """Keep changes in JSON's types by database, within the caller's transaction. One that is there stays as it is."""
+        read = [(name, Change.model_validate(members, extra="ignore")) for name, members in rows]
+        insert_new(connection, DATABASE_CHANGES, [{"database": name} | dict(change) for name, change in read])
 
     def between(
         self, database: str, begin: datetime, end: datetime, cursor: str | None = None, limit: int = 100

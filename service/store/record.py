@@ -31,7 +31,6 @@ from collectors.model import (
     number,
 )
 from rules.base import Severity
-from rules.changes import Change
 from rules.model import Diagnosis, Impact, verdict_of
 from rules.samples import LATCH_EVENT
 from service.state.board import PollRecord
@@ -161,7 +160,7 @@ class KeptSnapshots:
 
 DETAILS = ("container", "con_id", "names", "unnamed", "refused")
 """What the store keeps of a confirmation beside its number, as JSON."""
-_CHANGES = TypeAdapter(list[EpisodeChange])
+EPISODE_CHANGES_IN = TypeAdapter(list[EpisodeChange])
 _NOT_KEPT = {"__all__": {"episode": OF_ONE_POLL}}
 _ENCODED = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -255,21 +254,11 @@ def record_of(
         numbers=numbers_of(delta, verdict.impact) if delta else [None] * len(NUMBERS),
         episodes=[_episode(episode) for episode in episodes],
         confirmed=[_confirmed(result) for result in poll_record.confirmed] if poll_record else [],
-        changes=_CHANGES.dump_python(list(poll_record.episode_changes), mode="json", exclude=_NOT_KEPT)
+        changes=EPISODE_CHANGES_IN.dump_python(list(poll_record.episode_changes), mode="json", exclude=_NOT_KEPT)
         if poll_record
         else [],
         happened=[change.model_dump(mode="json") for change in poll_record.happened] if poll_record else [],
     )
-
-
-def happened_in(record: IngestRecord) -> list[Change]:
-    """What changed on the database between its poll before and the poll of a record."""
-    return [Change.model_validate(members, extra="ignore") for members in record.happened]
-
-
-def changes_in(record: IngestRecord) -> list[EpisodeChange]:
-    """The changes of episodes by the poll of a record."""
-    return _CHANGES.validate_python(record.changes)
 
 
 def to_bytes(record: IngestRecord) -> bytes:
@@ -339,33 +328,14 @@ RENAMED: dict[str, str] = {}
 """Old cause id → its current id. A released id that is renamed gets a line here, for good."""
 
 
-def current(cause: str, renamed: Mapping[str, str] | None = None) -> str:
+def current(cause: str) -> str:
     """The current id of a cause."""
-    known = RENAMED if renamed is None else renamed
-    seen = {cause}
-    while (newer := known.get(cause)) is not None and newer not in seen:
-        cause = newer
-        seen.add(cause)
-    return cause
+    return RENAMED.get(cause, cause)
 
 
 def former(cause: str) -> list[str]:
     """Every id under which rows of this cause may be stored, including the current one."""
-    return [cause, *(old for old in RENAMED if current(old) == cause and old != cause)]
-
-
-def read_diagnosis(body: str) -> Diagnosis:
-    """A stored Diagnosis with current cause ids."""
-    diagnosis = read(Diagnosis, body)
-    if not RENAMED:
-        return diagnosis
-    names = ("findings", "ruled_out", "undetermined", "candidates")
-    return diagnosis.model_copy(
-        update={
-            name: tuple(one.model_copy(update={"cause": current(one.cause)}) for one in getattr(diagnosis, name))
-            for name in names
-        }
-    )
+    return [cause, *(old for old, new in RENAMED.items() if new == cause)]
 
 
 # The kind of what is kept with a sentence. Rows from before migration 0011 have the sentence alone, which tells the

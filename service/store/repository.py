@@ -13,10 +13,8 @@ from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
 
 from collectors.model import Snapshot
-from rules.model import Diagnosis
 from service.config.settings import HistorySettings
 from service.extras import MissingExtra
-from service.state.board import PollRecord
 from service.store.engine import (
     OutdatedStore,
     StoreError,
@@ -44,13 +42,10 @@ from service.store.episodes import (
 )
 from service.store.polls import Curves
 from service.store.record import (
+    EPISODE_CHANGES_IN,
     Document,
     IngestRecord,
     KeptSnapshots,
-    changes_in,
-    happened_in,
-    read_diagnosis,
-    record_of,
 )
 from service.store.refused_logins import StoredRefusals
 from service.store.reports import Reports
@@ -98,23 +93,13 @@ class Repository:
         self._last: dict[str, datetime] = {}
         """Database → its last poll that this process wrote."""
 
-    def keep(self, snapshot: Snapshot, verdict: Diagnosis, poll_record: PollRecord | None = None) -> None:
-        """Keep one poll at once, with its complete diagnosis. A store in trouble is logged. `Writer` loses nothing."""
-        record = record_of(snapshot, verdict, poll_record)
-        if record is None:
-            return
-        try:
-            self.write([record])
-        except (SQLAlchemyError, ValueError) as error:
-            log.error("store: a poll of %s was not kept: %s", snapshot.database, brief(error))
-
     def write(self, records: Sequence[IngestRecord]) -> None:
         """Write polls in one transaction. An existing one stays. Raises SQLAlchemyError, NaiveTime."""
         if self.file is not None:
             self.file.before_polls()
         databases = self.names.databases({record.database for record in records})
         self.partitions.ensure({millis(record.at) for record in records})
-        changes = [change for record in records for change in changes_in(record)]
+        changes = [change for record in records for change in EPISODE_CHANGES_IN.validate_python(record.changes)]
         with self.engine.begin() as connection:
             insert_new(connection, SNAPSHOTS, self.frames.rows(connection, _snapshots(records)))
             upsert(connection, DIAGNOSES, [_diagnosis(each) for each in records if each.diagnosis])
@@ -124,7 +109,7 @@ class Repository:
                 connection, [(record.database, row) for record in records for row in record.confirmed]
             )
             self.timeline.write(
-                connection, [(record.database, change) for record in records for change in happened_in(record)]
+                connection, [(record.database, change) for record in records for change in record.happened]
             )
             self.episode_log.append(connection, changes)
         if self.file is not None:
@@ -155,20 +140,6 @@ class Repository:
     def last_snapshot(self, database: str) -> Snapshot | None:
         """The newest kept snapshot of a database."""
         return next(iter(self.snapshots.latest(database, 1)), None)
-
-    def diagnoses(self, database: str, since: datetime, limit: int = 500) -> list[Diagnosis]:
-        """Kept diagnoses of a database from `since` on, newest first, at most `limit`."""
-        at = DIAGNOSES.c.taken_at
-        query = select(DIAGNOSES.c.body).where(DIAGNOSES.c.database == database, at >= since).order_by(at.desc())
-        with self.engine.connect() as connection:
-            return [read_diagnosis(body) for body in connection.scalars(query.limit(limit))]
-
-    def counts(self) -> dict[str, int]:
-        with self.engine.connect() as connection:
-            return {
-                table.name: connection.scalar(select(func.count()).select_from(table)) or 0
-                for table in (SNAPSHOTS, DIAGNOSES)
-            }
 
     def prune(self, now: datetime, rest: Rest = lambda spent: False) -> dict[str, int]:
         """Delete expired rows, in slices or whole partitions. Returns the number of rows or partitions, by table."""

@@ -17,7 +17,7 @@ from service.store.admin import OWN, TransferError, problems, read_history, writ
 from service.store.record import IngestRecord, record_of
 from service.store.repository import Repository
 from service.store.tables import METADATA
-from tests.service.stage import BEGAN, Stage
+from tests.service.stage import BEGAN, Kept, Stage
 from tests.service.store.test_topics import DAY
 from tests.service.stores import Place, Postgres, Templates
 
@@ -115,8 +115,9 @@ def test_check_reports_damaged_data(filled: Repository, place: Place, damage: st
 def test_check_reports_a_damaged_file(tmp_path: Path, stage: Stage) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     store = Repository(url)
-    stage.keeper = store  # type: ignore[assignment]
+    kept = stage.keeper = Kept([])
     stage.poll_all(40, 42, 44)
+    kept.write_to(store)
     store.engine.connect().exec_driver_sql("pragma wal_checkpoint(truncate)").connection.close()  # type: ignore[union-attr]
     store.close()
     path = tmp_path / "store.db"

@@ -32,7 +32,7 @@ from service.store.repository import Repository
 from service.store.spool import DiskQueue
 from service.store.tables import METADATA, SNAPSHOTS
 from service.store.writer import Writer
-from tests.service.stage import Stage
+from tests.service.stage import Stage, write_poll
 from tests.service.standin import becomes
 from tests.service.stores import ENGINES, Place
 
@@ -348,7 +348,7 @@ def test_error_that_tells_of_damage_makes_polls_wait(running: tuple[Repository, 
         connection.exec_driver_sql("select nothing_of_that_name")
     assert writer.trouble() is None, "an error of a statement is no damage"
     published = stage.poll("undo-storm", 30)
-    repository.keep(published.snapshot, published.diagnosis)
+    write_poll(repository, published.snapshot, published.diagnosis)
     repository.engine.dispose()
     pages_overwritten(file)
     with pytest.raises(DATABASE_ERROR, match="malformed"), repository.engine.connect() as connection:

@@ -37,7 +37,6 @@ def keep(store: Repository, stage: Stage, *moments: float) -> list[Delta]:
     kept = stage.keeper = Kept([])
     published = [stage.poll(DB, moment) for moment in moments]
     kept.write_to(store)
-    stage.keeper = store  # type: ignore[assignment]
     return [one.delta for one in published if one.delta is not None]
 
 
