@@ -15,7 +15,7 @@ from service.history.baselines import usual_at
 from service.state.board import MINUTES, MonitoredDatabase
 from service.state.episodes import Episode
 from service.state.window import Window
-from service.store.episodes import EpisodeAtMark, LastMark, Mark
+from service.store.episodes import LastMark, Mark
 from service.store.repository import Repository
 from service.store.snapshots import REACH
 
@@ -257,7 +257,7 @@ def outcome_of(last: LastMark) -> MarkOutcome:
     return MarkOutcome(last.mark, _outcome(episode, last), episode.verdict)
 
 
-def _outcome(episode: EpisodeAtMark, last: LastMark) -> Outcome:
+def _outcome(episode: Episode, last: LastMark) -> Outcome:
     if episode.verdict_kind == "verified":
         return "helped, then came back" if episode.cause in last.after else "helped"
     if episode.verdict_kind is None:

@@ -566,23 +566,11 @@ _MINUTES = text(
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeAtMark:
-    """A trouble around the last mark of its database. `end` is None while it is open."""
-
-    cause: str
-    begin: datetime
-    end: datetime | None
-    verdict: str | None
-    verdict_kind: MarkVerdict | None
-    last_seen: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class LastMark:
     """The last mark of a database, the troubles that began before it, and causes that began after it."""
 
     mark: Mark
-    before: tuple[EpisodeAtMark, ...]
+    before: tuple[Episode, ...]
     after: frozenset[str]
 
 
@@ -635,13 +623,11 @@ class RecentRows:
             select(EPISODES, place).join(last, (of.database == last.c.database) & (of.began <= last.c.at)).subquery()
         )
         later = select(of.database, of.cause).join(last, (of.database == last.c.database) & (of.began > last.c.at))
-        before, after = defaultdict[str, list[EpisodeAtMark]](list), defaultdict[str, set[str]](set)
+        before, after = defaultdict[str, list[Episode]](list), defaultdict[str, set[str]](set)
         with self._engine.connect() as connection:
             found = {row.database: Mark(**row._mapping) for row in connection.execute(marks)}
             for row in connection.execute(select(begun).where(begun.c.place <= LASTING_AT_ONCE)) if found else ():
-                kind = verdict_kind(row.verdict_kind, row.verdict)
-                told = EpisodeAtMark(current(row.cause), row.began, row.ended, row.verdict, kind, row.last_seen)
-                before[row.database].append(told)
+                before[row.database].append(_episode(row))
             for name, cause in connection.execute(later.distinct()) if found else ():
                 after[name].add(current(cause))
         return {name: LastMark(mark, tuple(before[name]), frozenset(after[name])) for name, mark in found.items()}

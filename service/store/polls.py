@@ -84,15 +84,6 @@ class Poll:
     """Of `why`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Break:
-    """A poll that had no interval, and why."""
-
-    at: datetime
-    why: str
-    kind: ObstacleKind
-
-
 def together(name: str, most: bool = False) -> ColumnElement[Any]:
     """A figure over the polls of a group, or its highest single one. NULL if a poll with an interval lacks it."""
     column, seconds = POLLS.c[name], POLLS.c.seconds
@@ -155,25 +146,17 @@ class Curves:
             tier, begin, more or end, times, seconds, polls, values, highest, more.isoformat() if more else None
         )
 
-    def polls(self, database: str, begin: datetime, end: datetime, limit: int = 20_000) -> tuple[Poll, ...]:
-        """Polls of a database, oldest first."""
-        rows = self._polls(select(POLLS), database, begin, end, limit)
-        return tuple(
-            Poll(moment(r.at), r.seconds, r.severity, r.share, r.waiting, r.why, obstacle_kind(r.kind, r.why))
-            for r in rows
-        )
-
-    def breaks(self, database: str, begin: datetime, end: datetime, limit: int = 200) -> tuple[Break, ...]:
-        """Polls without an interval, as after a restart; oldest first, as long as polls are kept."""
-        query = select(POLLS).where(POLLS.c.seconds.is_(None), POLLS.c.why.is_not(None))
-        rows = self._polls(query, database, begin, end, limit)
-        return tuple(Break(moment(r.at), r.why, obstacle_kind(r.kind, r.why) or "not_comparable") for r in rows)
-
-    def _polls(self, query: Select[Any], database: str, begin: datetime, end: datetime, limit: int) -> Sequence[Any]:
-        number = self._names.database(database)
-        inside = query.where(POLLS.c.database_id == number, POLLS.c.at >= millis(begin), POLLS.c.at < millis(end))
+    def polls(
+        self, database: str, begin: datetime, end: datetime, limit: int = 20_000, broken: bool = False
+    ) -> tuple[Poll, ...]:
+        """Polls of a database, oldest first; or only those that say why they have no interval, as after a restart."""
+        of = POLLS.c
+        query = select(of.at, of.seconds, of.severity, of.share, of.waiting, of.why, of.kind)
+        inside = (of.database_id == self._names.database(database), of.at >= millis(begin), of.at < millis(end))
+        said = (of.seconds.is_(None), of.why.is_not(None)) if broken else ()
         with self._engine.connect() as connection:
-            return connection.execute(inside.order_by(POLLS.c.at).limit(limit)).all() if number is not None else []
+            rows = connection.execute(query.where(*inside, *said).order_by(of.at).limit(limit))
+            return tuple(Poll(moment(r.at), *r[1:-1], obstacle_kind(r.kind, r.why)) for r in rows)
 
     def row(self, database: str, hours: bool, at: datetime | None = None) -> Mapping[str, Any] | None:
         """The newest stored poll or hour, not later than `at`, by the names of its columns."""

@@ -16,17 +16,15 @@ from collectors.model import Snapshot
 from service.config.settings import HistorySettings
 from service.extras import MissingExtra
 from service.store.engine import (
-    OutdatedStore,
     StoreError,
-    UnknownSchema,
     brief,
     close_to_others,
     file_of,
     lasting_trouble,
     make_engine,
     masked,
-    outdated_file,
     passfile_trouble,
+    refused_file,
     sqlite_file,
     upgrade,
 )
@@ -189,8 +187,8 @@ def _opened(url: str) -> Engine:
     engine = None
     try:
         file = sqlite_file(url)
-        if file is not None and (why := outdated_file(file)):
-            raise OutdatedStore(why)
+        if file is not None and (why := refused_file(file)):
+            raise StoreError(f"store {masked(url)} {why}")
         engine = make_engine(url)
         try:
             upgrade(engine)
@@ -201,24 +199,21 @@ def _opened(url: str) -> Engine:
         if file is not None:
             close_to_others(file)
         return engine
-    except OutdatedStore as error:
-        refusal = StoreError(f"store {masked(url)} {error}")
-    except UnknownSchema as error:
-        why = f"it was last used by another latchscope ({brief(error)})"
-        refusal = StoreError(f"store {masked(url)} cannot be opened: {why}; use that one, or a new store")
+    except StoreError as error:
+        refused = error
     except ValueError:
         # Its text may contain a piece of the password.
-        why = "its port is not a number; write special characters of a password as %XX"
-        refusal = StoreError(f"store {masked(url)} cannot be opened: {why}")
-    except MissingExtra as error:
-        refusal = StoreError(f"store {masked(url)} cannot be opened: {error}")
-    except (SQLAlchemyError, ModuleNotFoundError) as error:
-        unread = passfile_trouble(url) if "password" in str(error) else None
-        why = unread or f"{brief(error)}; correct the setting `store`"
-        refusal = StoreError(f"store {masked(url)} cannot be opened: {why}")
+        refused = StoreError(
+            f"store {masked(url)} cannot be opened: its port is not a number; write special characters of a password as %XX"
+        )
+    except (SQLAlchemyError, MissingExtra, ModuleNotFoundError) as error:
+        why = passfile_trouble(url) if "password" in str(error) else None
+        if why is None:
+            why = str(error) if isinstance(error, MissingExtra) else f"{brief(error)}; correct the setting `store`"
+        refused = StoreError(f"store {masked(url)} cannot be opened: {why}")
     if engine is not None:
         engine.dispose()
-    raise refusal
+    raise refused
 
 
 _SLACK = timedelta(milliseconds=50)

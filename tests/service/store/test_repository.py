@@ -193,7 +193,7 @@ def newer(folder: Path) -> str:
         (lambda folder: "nonsense", "Could not parse"),
         (lambda folder: f"sqlite:///{folder}", "unable to open database file"),
         (lambda folder: f"sqlite:///{folder}/no/such/folder.db", "unable to open database file"),
-        (newer, "it was last used by another latchscope"),
+        (newer, "which this latchscope does not know"),
         (lambda folder: "oracel://u:geheim@h/db", "oracel"),
         (lambda folder: "postgresql+psycopg://u:geheim@h:port/db", "its port is not a number"),
         (lambda folder: "postgresql+psycopg://u:ge@he:im@h/db", "store postgresql+psycopg://"),
