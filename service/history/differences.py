@@ -83,7 +83,7 @@ GROUPS: Mapping[str, Named] = {name: NAMED[name] for name in METRICS} | {
         scale=MICRO,
     )
 }
-"""The groups as they are told. Containers are in no other history."""
+"""The groups of an answer. Containers are in no other history."""
 OF_TIME = (SECONDS, "sessions")
 """Units of which 1 means that one session waits all the time."""
 

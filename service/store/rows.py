@@ -21,7 +21,7 @@ def always(table: Table, new: Any) -> None:
 
 
 def insert_into(engine: str, table: Table) -> Any:
-    """An insert of this kind of engine, whose conflicts can be told what to do."""
+    """An insert of this kind of engine, which can say what a conflict does."""
     return (postgresql if engine == "postgresql" else sqlite).insert(table)
 
 
