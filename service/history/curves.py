@@ -13,10 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Snapshot
-from rules.baseline import Scope, UsualRange
-from service.history.baselines import SOURCES, slots
 from service.state.window import Window
-from service.store.episodes import Baseline
 from service.store.polls import CurvePage, Values, moments
 from service.store.repository import Repository
 from service.store.snapshots import Details, DetailSeries
@@ -262,7 +259,7 @@ def told(values: Values) -> tuple[float | None, ...]:
     return tuple(None if value != value else value for value in values.tolist())
 
 
-# usual_over(): the usual figures of a database hour by hour over a window, for a quiet line in its charts.
+# The hours of a window, for a quiet line of what is usual in its charts.
 
 HOUR = timedelta(hours=1)
 MOST_HOURS = 24 * 92
@@ -283,23 +280,3 @@ def hours_of(window: Window) -> tuple[datetime, ...]:
     first = window.begin.replace(minute=0, second=0, microsecond=0)
     count = min(int((window.end - first) / HOUR) + 1, MOST_HOURS)
     return tuple(first + place * HOUR for place in range(count))
-
-
-def usual_over(
-    store: Repository, database: str, hours: Sequence[datetime]
-) -> Mapping[str, tuple[UsualRange | None, ...]]:
-    """The usual value in each hour, by figure. None in an hour without enough history; a figure without any is left out."""
-    slotted = [slots(at) for at in hours]
-    kept: dict[str, dict[int, Baseline]] = {figure: {} for figure in SOURCES}
-    for baseline in store.baselines.at(database, sorted({slot for each in slotted for slot in each})):
-        if baseline.metric in kept:
-            kept[baseline.metric][baseline.hour_of_week] = baseline
-    found = {figure: tuple(_closest(known, each) for each in slotted) for figure, known in kept.items()}
-    return {figure: values for figure, values in found.items() if any(values)}
-
-
-def _closest(known: Mapping[int, Baseline], scopes: Mapping[int, Scope]) -> UsualRange | None:
-    for slot, scope in scopes.items():
-        if (kept := known.get(slot)) is not None:
-            return UsualRange(median=kept.median, low=kept.low, high=kept.high, samples=kept.n, scope=scope)
-    return None

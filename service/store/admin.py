@@ -54,7 +54,8 @@ def problems(engine: Engine) -> Iterator[str]:
             if count := connection.scalar(text(_ORPHANS.format(table=table))):
                 yield f"{count} databases of {table} are not in databases"
         yield from _shortened(
-            f"{name}: {_gap(gap)} before {_time(at)}" for name, at, gap in connection.execute(text(_GAPS)).all()
+            f"{name}: {abs(gap) / 1000:.1f} s {'are missing' if gap > 0 else 'count twice'} before {_time(at)}"
+            for name, at, gap in connection.execute(text(_GAPS)).all()
         )
         yield from _frames(connection)
         yield from _shortened(_hours(connection))
@@ -135,12 +136,6 @@ def _shortened(lines: Iterator[str]) -> Iterator[str]:
         yield line
 
 
-def _gap(milliseconds: float) -> str:
-    if milliseconds > 0:
-        return f"{milliseconds / 1000:.1f} s are missing"
-    return f"{-milliseconds / 1000:.1f} s count twice"
-
-
 def _time(at: int) -> str:
     return f"{moment(int(at)):%Y-%m-%d %H:%M:%S} UTC"
 
@@ -162,9 +157,14 @@ def write_history(engine: Engine, path: Path, database: str | None = None) -> di
     """
     counts: dict[str, int] = {}
     with gzip.open(path, "wt", encoding="utf-8", compresslevel=4) as file, engine.connect() as connection:
-        _one_moment(connection)
+        # All of it as it is now, whatever is written meanwhile.
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("begin")
+        else:
+            connection.execute(text("set transaction isolation level repeatable read read only"))
         file.write(json.dumps({"format": FORMAT, "version": VERSION, "database": database}) + "\n")
-        for table in _tables():
+        kept = (table for table in METADATA.tables.values() if table.name not in OWN)
+        for table in sorted(kept, key=lambda table: (table is not DATABASES, table.name)):  # others refer to it
             query = _rows_of(table, database)
             if query is None:
                 continue
@@ -228,20 +228,6 @@ def _put(store: Repository, table: Table, rows: list[dict[str, Any]], databases:
             insert_new(connection, table, store.frames.rows(connection, whole))
         else:
             insert_new(connection, table, typed)
-
-
-def _tables() -> list[Table]:
-    """Every table. The one that others refer to comes first."""
-    kept = (table for table in METADATA.tables.values() if table.name not in OWN)
-    return sorted(kept, key=lambda table: (table.name != "databases", table.name))
-
-
-def _one_moment(connection: Connection) -> None:
-    """Read the store in its current state until the end, whatever is written meanwhile."""
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("begin")
-    else:
-        connection.execute(text("set transaction isolation level repeatable read read only"))
 
 
 def _rows_of(table: Table, database: str | None) -> Any:

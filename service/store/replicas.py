@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -161,7 +161,8 @@ class SharedLeases:
         pids = {
             holders[key]: replica for replica in known.values() if (key := key_of("replica", replica.id)) in holders
         }
-        self._sweep([replica for replica in known if key_of("replica", replica) not in holders])
+        if gone := [replica for replica in known if key_of("replica", replica) not in holders]:
+            self._quietly(lambda session: session.execute(_FORGET, {"gone": gone}))
         owners = {name: pids.get(holders[key]) for name in databases if (key := key_of("poll", name)) in holders}
         return Ownership(tuple(sorted(pids.values(), key=lambda replica: (replica.name, replica.id))), owners)
 
@@ -182,17 +183,13 @@ class SharedLeases:
             del self._held[lease.database]
             self._quietly(lambda session: session.execute(_GIVE, {"key": key_of("poll", lease.database)}))
 
-    @contextmanager
-    def acting(self, database: str) -> Iterator[bool]:
+    def acting(self, database: str) -> AbstractContextManager[bool]:
         """Whether this replica may have a second session on a database until the block ends. Only one replica may at a time."""
-        with self._alone_at(key_of("act", database)) as granted:
-            yield granted
+        return self._alone_at(key_of("act", database))
 
-    @contextmanager
-    def logging_in(self, account: str) -> Iterator[bool]:
+    def logging_in(self, account: str) -> AbstractContextManager[bool]:
         """Whether this replica may log in with the account until the block ends. Only one replica may at a time."""
-        with self._alone_at(key_of("login", account)) as granted:
-            yield granted
+        return self._alone_at(key_of("login", account))
 
     @contextmanager
     def _alone_at(self, key: int) -> Iterator[bool]:
@@ -245,10 +242,6 @@ class SharedLeases:
         session.execute(_TAKE, {"keys": [key_of("replica", me.id)]})
         session.execute(_JOIN, {"id": me.id, "name": me.name, "url": me.url})
         self.me = me
-
-    def _sweep(self, gone: Sequence[str]) -> None:
-        if gone:
-            self._quietly(lambda session: session.execute(_FORGET, {"gone": gone}))
 
     def _quietly(self, ask: Callable[[Connection], object]) -> None:
         try:
