@@ -337,6 +337,8 @@ def upgrade(engine: Engine) -> None:
             to_0015.create(connection)
         elif stands != [NEWEST]:
             to_0015.migrate(connection)
+        elif inspect(connection).has_table("polls"):
+            to_0015.add_columns(connection)
 
 
 def refusal(connection: Connection, stands: list[str]) -> str | None:

@@ -130,7 +130,7 @@ class _View:
         others = iter(told.pop("others", self._others))
         cells = [next(counts) if counted else next(others) for counted in self._counted]
         wide = len(self.columns)
-        return {**told, "columns": self.columns, "rows": [cells[n * wide :][:wide] for n in range(len(self.rows))]}
+        return {"columns": self.columns, "rows": [cells[n * wide :][:wide] for n in range(len(self.rows))], **told}
 
 
 @lru_cache(OPEN_FRAMES)
@@ -173,7 +173,7 @@ def unpacked(body: bytes, frame: bytes | None, views: Collection[str] | None = N
     less = json.loads(zlib.decompressobj(zdict=dictionary).decompress(body[HEAD:]))
     asked = [name for name in less["views"] if views is None or name in views]
     whole = {name: first[name].more(less["views"][name]) if name in first else less["views"][name] for name in asked}
-    return {"missing": missing or {}, **less, "views": whole}
+    return {**less, "views": whole, "missing": less.get("missing", missing or {})}
 
 
 # The change of a database between two times: the difference of the nearest snapshots, across a restart by parts.

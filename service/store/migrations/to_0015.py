@@ -21,7 +21,7 @@ from service.store.migrations.old_figures import (
     wanted,
 )
 from service.store.rows import batched, insert_new
-from service.store.tables import DAY, HOURS, MEANS, METADATA, NUMBERS, POLLS, moment
+from service.store.tables import DAY, EPISODES, HOURS, MEANS, METADATA, NUMBERS, POLLS, moment
 
 log = logging.getLogger("latchscope.store")
 
@@ -70,9 +70,8 @@ def migrate(connection: Connection) -> None:
         # PostgreSQL writes through a view of one table, and not through a union.
         union = f" union all select * from old_{name} where false" if postgresql else ""
         connection.exec_driver_sql(f"create view {name} as select * from old_{name}{union}")
-    _columns(connection, "episodes", ("verdict_kind",))
-    _columns(connection, "polls", ("kind", *_CHOSEN))
     METADATA.create_all(connection)
+    add_columns(connection)
     known = connection.exec_driver_sql('select id, view, "key", "column" from old_items')
     chosen = {number: found for number, *item in known if (found := wanted(*item)) is not None}
     for (database,) in connection.exec_driver_sql("select id from databases order by id").all():
@@ -88,12 +87,14 @@ def left_over(connection: Connection) -> bool:
     return inspect(connection).has_table("old_figures")
 
 
-def _columns(connection: Connection, table: str, names: Sequence[str]) -> None:
-    there = {column["name"] for column in inspect(connection).get_columns(table)}
-    for name in names:
-        if name not in there:
-            kind = METADATA.tables[table].columns[name].type.compile(connection.dialect)
-            connection.exec_driver_sql(f"alter table {table} add column {name} {kind}")
+def add_columns(connection: Connection) -> None:
+    """Columns that this release has more than the store: a new one that may be NULL needs no migration."""
+    for table in (POLLS, HOURS, EPISODES):
+        there = {column["name"] for column in inspect(connection).get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in there:
+                kind = column.type.compile(connection.dialect)
+                connection.exec_driver_sql(f"alter table {table.name} add column {column.name} {kind}")
 
 
 def _fill_polls(connection: Connection, chosen: Chosen, database: int) -> int:
