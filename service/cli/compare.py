@@ -151,7 +151,7 @@ def opened_store(url: str | None, config: Path, database: str) -> Iterator[Repos
     except STORE_ERRORS as error:
         fail(f"--store: {brief(error)}")
     try:
-        names = {*opened.names.all_databases().values(), *(each.name for each in (chosen.databases if chosen else ()))}
+        names = {*opened.names.all(), *(each.name for each in (chosen.databases if chosen else ()))}
         if database not in names:
             fail(f"no database named {database}; the names are: {', '.join(sorted(names)) or 'none'}")
         yield opened

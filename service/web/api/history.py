@@ -12,6 +12,7 @@ from rules.changes import Change
 from rules.comparison.changes import Comparison
 from service.config.logs import Audit
 from service.escape import plain_cell
+from service.history.baselines import usual_over
 from service.history.comparison import SETTLE, CannotCompare, ComparedWindows, NoMark, at_mark, comparison
 from service.history.curves import (
     METRICS,
@@ -21,7 +22,6 @@ from service.history.curves import (
     hours_of,
     is_of,
     time_series,
-    usual_over,
 )
 from service.history.differences import differences
 from service.history.marks import BadMark, set_mark

@@ -11,7 +11,8 @@ from itertools import pairwise
 from markupsafe import Markup, escape
 
 from rules.baseline import UsualRange
-from service.history.curves import HOUR, hours_of, usual_over
+from service.history.baselines import usual_over
+from service.history.curves import HOUR, hours_of
 from service.state.window import Window
 from service.store.repository import Repository
 from service.web.charts.svg import (

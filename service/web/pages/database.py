@@ -96,7 +96,11 @@ def restart_note(store: Repository, watched: MonitoredDatabase, out: DatabaseOut
     now = watched.published.snapshot.taken_at if watched.published else None
     if now is None:
         return None
-    seen = [gap for gap in store.history.breaks(watched.name, now - LAST_HOUR, now + SLACK) if gap.kind == "restart"]
+    seen = [
+        gap
+        for gap in store.history.polls(watched.name, now - LAST_HOUR, now + SLACK, broken=True)
+        if gap.kind == "restart"
+    ]
     polls = store.history.polls(watched.name, seen[-1].at - LAST_HOUR, seen[-1].at) if seen else ()
     if not polls:
         return None
