@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
 import yaml
@@ -28,6 +29,7 @@ from collectors.grants import (
 )
 from collectors.model import Collector, ColumnKind
 from collectors.registry import collectors
+from collectors.sqlplus.script import sqlplus_script
 from docs import groups, interface
 from rules.cause import Cause, Fix, TextSpan, catalogue, text_spans
 from rules.remedy import CONTAINERS_SINCE, Query
@@ -53,11 +55,19 @@ def texts(root: Path = ROOT) -> dict[Path, str]:
         page: PART.sub(lambda part: f"{part[1]}{part[2]}\n{PARTS[part[1]]()}\n\n", text) for page, text in pages.items()
     }
     setup = root / "tests" / "live" / "setup"
-    return made | {
-        **groups.statements(root),
-        setup / "grants-11.2.sql": grants_script(USER, "11.2", asks=False, release="11.2"),
-        setup / "grants-cdb.sql": grants_script(f"C##{USER}", "cdb", asks=False),
-    }
+    scripts = {"latchscope.sql": sqlplus_script(), "latchscope-hang.sql": sqlplus_script(10, hang=True)}
+    sums = (f"{sha256(text.encode()).hexdigest()}  {name}\n" for name, text in scripts.items())
+    kept = {root / "examples" / "sqlplus" / name: text for name, text in scripts.items()}
+    return (
+        made
+        | kept
+        | {
+            root / "examples" / "sqlplus" / "SHA256SUMS": "".join(sums),
+            **groups.statements(root),
+            setup / "grants-11.2.sql": grants_script(USER, "11.2", asks=False, release="11.2"),
+            setup / "grants-cdb.sql": grants_script(f"C##{USER}", "cdb", asks=False),
+        }
+    )
 
 
 def table(heads: str, rows: Iterable[Iterable[str]]) -> str:
