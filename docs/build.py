@@ -6,6 +6,7 @@ written by hand. The grants that tests/live hands to its containers are written 
 """
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -63,11 +64,29 @@ def texts(root: Path = ROOT) -> dict[Path, str]:
         | kept
         | {
             root / "examples" / "sqlplus" / "SHA256SUMS": "".join(sums),
+            root / "constraints.txt": constraints(),
             **groups.statements(root),
             setup / "grants-11.2.sql": grants_script(USER, "11.2", asks=False, release="11.2"),
             setup / "grants-cdb.sql": grants_script(f"C##{USER}", "cdb", asks=False),
         }
     )
+
+
+def constraints(root: Path = ROOT) -> str:
+    """The versions of uv.lock for pip, which would take the newest: those of latchscope and of all its extras."""
+    lock = tomllib.loads((root / "uv.lock").read_text(encoding="utf-8"))["package"]
+    wanted, found = ["latchscope"], set[str]()
+    while wanted:
+        found.add(name := wanted.pop())
+        for package in (each for each in lock if each["name"] == name):
+            extras = package.get("optional-dependencies", {}).values()
+            needed = [*package.get("dependencies", ()), *(each for extra in extras for each in extra)]
+            wanted += [each["name"] for each in needed if each["name"] not in found]
+    lines = ["# Made from uv.lock by `make docs`: pip install --constraint constraints.txt ."]
+    for package in (each for each in lock if each["name"] in found - {"latchscope"}):
+        where = " or ".join(f"({each})" for each in package.get("resolution-markers", ()))
+        lines.append(f"{package['name']}=={package['version']}" + (f" ; {where}" if where else ""))
+    return "\n".join(lines) + "\n"
 
 
 def table(heads: str, rows: Iterable[Iterable[str]]) -> str:

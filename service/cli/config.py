@@ -14,6 +14,7 @@ import typer
 from pydantic import ValidationError
 
 from collectors.demo.scenarios import scenarios
+from collectors.grants import grantee
 from rules.model import Severity
 from service.cli.check import check
 from service.cli.common import CONFIG, ConfigOption, give, settings_of, write_whole
@@ -253,7 +254,7 @@ def written(wanted: WantedDatabase) -> str:
     if wanted.password is not None:
         setting, value = wanted.password
         lines += [
-            f"    user: {json.dumps(wanted.user)}                    # C##… to watch a container database from its root",
+            f"    user: {json.dumps(wanted.user)}                    # C##… in a container database, LATCHSCOPE without containers",
             f"    {setting}: {json.dumps(value)}    # read at each login, so a new password needs no restart",
         ]
     return "\n".join(lines) + "\n" + _REST
@@ -282,8 +283,9 @@ def _wanted(name: str | None, dsn: str | None, user: str | None, password: tuple
     if scripted:
         return WantedDatabase(name, dsn, "", None)
     if user is None:
-        ask = "  Oracle user (C##LATCHSCOPE in a container database)"
-        user = "LATCHSCOPE" if not _can_ask() else _asked(ask, "LATCHSCOPE", _usable_user)
+        ask = "  Oracle user (LATCHSCOPE in a database without containers)"
+        usual = grantee("LATCHSCOPE", "cdb")  # whom `latchscope grants` makes, unless it is asked for another kind
+        user = _asked(ask, usual, _usable_user) if _can_ask() else usual
     else:
         _given("--user", user, _usable_user)
     if password is None:

@@ -14,6 +14,7 @@ PAGES = (
 )
 COMMAND = re.compile(r"^\s*(?:\$ )?(?:[A-Z_]+=\S+ +)*(\S*latchscope|make|curl) (.*)$")
 NOT_RUN: Mapping[str, str] = {
+    "latchscope demo": "serves until it is ended; tests/service/cli/test_serve.py serves",
     "make demo": "serves until it is ended; tests/service/cli/test_serve.py serves",
     "latchscope capture": "needs a database; tests/service/cli/test_main.py captures a scripted one",
     "latchscope check": "needs a database; tests/service/cli/test_check.py checks a scripted one",
