@@ -410,8 +410,8 @@ def _user(kind: DatabaseKind, user: str) -> Iterator[str]:
     common = TRAITS[kind].common_user
     everywhere = " container = all" if common else ""
     profile = "C##LATCHSCOPE_PROFILE" if common else "LATCHSCOPE_PROFILE"
-    yield "-- A password that expired would end the monitoring some night. If your rules forbid a password without an end, write"
-    yield "-- another lifetime, and change it in time: its file is read at each login. At most five sessions, if resource_limit is true:"
+    yield "-- A password that expired would end the monitoring some night. Where your rules want a lifetime, write it here, and"
+    yield "-- change the password in time: its file is read at each login. At most five sessions, if resource_limit is true:"
     yield "-- one polls, one replaces it if it no longer answers, one acts for a person, one belongs to a command,"
     yield "-- and one may be dead without the database knowing. Raise it if several latchscopes, or several entries of one,"
     yield "-- watch the same instance with this user."

@@ -63,7 +63,8 @@ NUMBER = "to_char(q.{0}, 'TM9', 'nls_numeric_characters=''.,''')"
 DATE = "to_char(q.{0}, 'YYYY-MM-DD\"T\"HH24:MI:SS.FF3')"
 # dump() tells a number from a text, which the reader could not: 0 may be a container or the name of one.
 EITHER = "decode(substr(dump(q.{0}, 10, 1, 1), 1, 6), 'Typ=2 ', null, '\"') || substr(q.{0}, 1, {1})"
-ENCODED = """translate(replace(replace(asciistr(cells), '~', '\\007E'), '|', '\\007C'), ' ' || chr(9) || chr(10) || chr(13) || chr(1) || chr(0), '~~~~|')"""
+ENCODED = """translate(replace(replace(asciistr(cells), '~', '\\007E'), '|', '\\007C'), \
+' ' || chr(9) || chr(10) || chr(13) || chr(1) || chr(0), '~~~~|')"""
 """A row of cells joined by chr(1) as one word of ASCII: blanks become ~, the separator becomes |, chr(0) is dropped."""
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from getpass import getuser
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import quote
 
 import typer
@@ -15,13 +15,26 @@ from collectors.errors import InputError
 from collectors.model import Delta, NotComparable
 from rules.comparison.changes import Comparison
 from rules.comparison.compare import compare as compared
-from service.cli.common import CONFIG, ConfigOption, Form, StoreOption, TokenFileOption, UrlOption, settings_of, show
-from service.cli.messages import fail, say
+from rules.formatting import rough
+from service.cli.common import (
+    CONFIG,
+    ConfigOption,
+    Form,
+    StoreOption,
+    TokenFileOption,
+    UrlOption,
+    give,
+    settings_of,
+    show,
+)
+from service.cli.messages import Answer, fail, say
 from service.client import ServiceClient, ServiceRefused, token_of
 from service.config.settings import Settings
-from service.escape import visible_json
+from service.escape import visible, visible_json
 from service.history.comparison import SETTLE, CannotCompare, ComparedWindows, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
+from service.history.month import Month, Outcome, hours, month_named
+from service.history.month import month as month_of
 from service.intake import inputs
 from service.render.comparison import as_markdown, as_text
 from service.state.window import BadWindow, iso, moment, parse_duration, parse_window
@@ -98,6 +111,52 @@ def mark(
     say(f"{database}: marked at {iso(kept.at)}: {kept.text} ({kept.id})")
 
 
+def month(
+    which: Annotated[str, typer.Argument(metavar="[MONTH]", help="YYYY-MM, this or last")] = "this",
+    format: Annotated[Literal["text", "json", "html"], typer.Option(help="how to print it; html is one page")] = "text",
+    url: UrlOption = None,
+    token_file: TokenFileOption = None,
+    store: StoreOption = None,
+    config: ConfigOption = CONFIG,
+) -> None:
+    """What a month cost on all databases, by cause and database, what remedied it and what is still open."""
+    try:
+        if url is not None:
+            told = Month.model_validate(ServiceClient(url, token_of(token_file)).get("/month", {"month": which}))
+        else:
+            window = month_named(which, datetime.now(UTC))
+            with opened_store(store, config) as opened:
+                told = month_of(opened, window)
+    except ValidationError:
+        fail(OTHER_RELEASE.format(url=url))
+    except (BadWindow, ServiceRefused) as error:
+        fail(str(error))
+    if format == "html":
+        from service.web.pages.export import month_as_html  # loads the pages, which no other form needs
+
+        typer.echo(month_as_html(told))
+    else:
+        give(Answer(told, "\n".join(map(visible, _month_lines(told)))), as_json=format == "json")
+
+
+def _month_lines(told: Month) -> Iterator[str]:
+    yield from (told.title, told.sentence)
+    for heading, sums in (("cause", told.causes), ("database", told.databases)):
+        yield from ("", f"Hours of DB time lost by {heading}")
+        yield from (f"{hours(each.hours_lost):>8}  {each.title}" for each in sums)
+    ends: tuple[tuple[Outcome, str], ...] = (("remedied", "Remedied by a change"), ("open", "Still open"))
+    for outcome, heading in ends:
+        some = told.of(outcome)
+        yield from ("", heading) if some else ()
+        for each in some:
+            ended = ""
+            if each.remedied_after_seconds is not None:
+                ended = f": {each.remedy}, after {rough(each.remedied_after_seconds / 60)} min"
+            if each.lost_before is not None and each.lost_after is not None:
+                ended += f"; hours lost in an hour: {hours(each.lost_before)} before, {hours(each.lost_after)} after"
+            yield f"  {each.begin:%d %b %H:%M}  {each.database}: {each.title}{ended}"
+
+
 def _of_files(files: list[str], of_the_store: tuple[str | None, ...]) -> Comparison:
     if any(option is not None for option in of_the_store):
         fail("--mark, --before, --after, --span, --settle and --url need a database of the store; name it with --db")
@@ -141,8 +200,8 @@ def _of_store(db: str, sides: Mapping[str, str | None], store: str | None, confi
 
 
 @contextmanager
-def opened_store(url: str | None, config: Path, database: str) -> Iterator[Repository]:
-    """The named store, or the one of the configuration. The store and the database must exist."""
+def opened_store(url: str | None, config: Path, database: str | None = None) -> Iterator[Repository]:
+    """The named store, or the one of the configuration. The store and the database, if one is named, must exist."""
     chosen = None if url is not None else settings_of(config)
     try:
         address = url if chosen is None else chosen.store
@@ -155,7 +214,8 @@ def opened_store(url: str | None, config: Path, database: str) -> Iterator[Repos
     except STORE_ERRORS as error:
         fail(f"--store: {brief(error)}")
     try:
-        _known(opened, database, chosen)
+        if database is not None:
+            _known(opened, database, chosen)
         yield opened
     except STORE_ERRORS as error:
         fail(f"store: {brief(error)}")

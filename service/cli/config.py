@@ -254,7 +254,7 @@ def written(wanted: WantedDatabase) -> str:
     if wanted.password is not None:
         setting, value = wanted.password
         lines += [
-            f"    user: {json.dumps(wanted.user)}                    # C##… in a container database, LATCHSCOPE without containers",
+            f"    user: {json.dumps(wanted.user)}                    # without containers LATCHSCOPE, else C##…",
             f"    {setting}: {json.dumps(value)}    # read at each login, so a new password needs no restart",
         ]
     return "\n".join(lines) + "\n" + _REST

@@ -45,11 +45,13 @@ from rules.hangs.words import (
 from rules.remedy import OF_MISSES, PLATFORMS, Texts, where
 from service.config.logs import Audit
 from service.escape import pasted, visible
+from service.history.month import hours
 from service.render.parts import OF_A_FINDING, of_each_instance, on_platform
 from service.state.board import Board
 from service.state.window import PRESETS, iso
 from service.web.access import SESSION, Access
 from service.web.api.common import TYPES
+from service.web.charts import sparklines
 from service.web.http import squeezed
 from service.web.pages import words
 from service.web.pages.words import capped
@@ -82,6 +84,12 @@ _TICKED = re.compile("`([^`]+)`")
 def ticked(words: str) -> Markup:
     """Words with `code` in backticks, escaped, with the code as such."""
     return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(words))))
+
+
+def guided(words: str, live: bool) -> Markup:
+    """Words with `docs/page.md` as a link, on a page of a service that has the documentation."""
+    told = escape(words)
+    return Markup(re.sub(r"docs/([\w-]+)\.md", r'<a href="/docs/\1.html">\g<0></a>', str(told))) if live else told
 
 
 def breakable(name: str) -> Markup:
@@ -124,6 +132,7 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "number_of": number_of,
     "ticked": ticked,
     "breakable": breakable,
+    "guided": guided,
     "filled_in": filled_in,
     "for_release": for_release,
     "on_platform": on_platform,
@@ -139,6 +148,8 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "clock": words.clock,
     "iso": iso,
     "share": words.share,
+    "hbar": sparklines.bar,
+    "hours": hours,
     "sessions": words.sessions,
     "amount": words.amount,
     "plural": words.plural,

@@ -192,7 +192,7 @@ class SqlPlus:
         """The block that waits, and begins a look where it has one."""
         seconds = re.search(r"(?:execute immediate :ls_wait using |sys\.dbms_lock\.sleep\()([\d.]+)\)?;", self._buffer)
         assert seconds, self._buffer
-        if self._binds[":ls_wait"] or "dbms_lock" in self._packages and ":ls_wait" not in self._buffer:
+        if self._binds[":ls_wait"] or ("dbms_lock" in self._packages and ":ls_wait" not in self._buffer):
             self.waits.append(float(seconds[1]))
             self._at += self.waits[-1]
         else:

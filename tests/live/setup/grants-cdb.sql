@@ -5,8 +5,8 @@
 -- It grants READ, which allows queries and no locks. Before 12.1.0.2 it ends with ORA-00990, and where you
 -- may not pass it on with ORA-01031: write select for read there.
 alter session set container = CDB$ROOT;
--- A password that expired would end the monitoring some night. If your rules forbid a password without an end, write
--- another lifetime, and change it in time: its file is read at each login. At most five sessions, if resource_limit is true:
+-- A password that expired would end the monitoring some night. Where your rules want a lifetime, write it here, and
+-- change the password in time: its file is read at each login. At most five sessions, if resource_limit is true:
 -- one polls, one replaces it if it no longer answers, one acts for a person, one belongs to a command,
 -- and one may be dead without the database knowing. Raise it if several latchscopes, or several entries of one,
 -- watch the same instance with this user.
