@@ -33,7 +33,7 @@ from service.config.settings import Settings
 from service.escape import visible, visible_json
 from service.history.comparison import SETTLE, CannotCompare, ComparedWindows, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
-from service.history.month import Month, Outcome, hours, month_named
+from service.history.month import Month, hours, month_named
 from service.history.month import month as month_of
 from service.intake import inputs
 from service.render.comparison import as_markdown, as_text
@@ -114,23 +114,16 @@ def mark(
 def month(
     which: Annotated[str, typer.Argument(metavar="[MONTH]", help="YYYY-MM, this or last")] = "this",
     format: Annotated[Literal["text", "json", "html"], typer.Option(help="how to print it; html is one page")] = "text",
-    url: UrlOption = None,
-    token_file: TokenFileOption = None,
     store: StoreOption = None,
     config: ConfigOption = CONFIG,
 ) -> None:
     """What a month cost on all databases, by cause and database, what remedied it and what is still open."""
     try:
-        if url is not None:
-            told = Month.model_validate(ServiceClient(url, token_of(token_file)).get("/month", {"month": which}))
-        else:
-            window = month_named(which, datetime.now(UTC))
-            with opened_store(store, config) as opened:
-                told = month_of(opened, window)
-    except ValidationError:
-        fail(OTHER_RELEASE.format(url=url))
-    except (BadWindow, ServiceRefused) as error:
+        window = month_named(which, datetime.now(UTC))
+    except BadWindow as error:
         fail(str(error))
+    with opened_store(store, config) as opened:
+        told = month_of(opened, window)
     if format == "html":
         from service.web.pages.export import month_as_html  # loads the pages, which no other form needs
 
@@ -144,17 +137,12 @@ def _month_lines(told: Month) -> Iterator[str]:
     for heading, sums in (("cause", told.causes), ("database", told.databases)):
         yield from ("", f"Hours of DB time lost by {heading}")
         yield from (f"{hours(each.hours_lost):>8}  {each.title}" for each in sums)
-    ends: tuple[tuple[Outcome, str], ...] = (("remedied", "Remedied by a change"), ("open", "Still open"))
-    for outcome, heading in ends:
-        some = told.of(outcome)
-        yield from ("", heading) if some else ()
-        for each in some:
-            ended = ""
-            if each.remedied_after_seconds is not None:
-                ended = f": {each.remedy}, after {rough(each.remedied_after_seconds / 60)} min"
-            if each.lost_before is not None and each.lost_after is not None:
-                ended += f"; hours lost in an hour: {hours(each.lost_before)} before, {hours(each.lost_after)} after"
-            yield f"  {each.begin:%d %b %H:%M}  {each.database}: {each.title}{ended}"
+    for each in (each for each in told.troubles if each.outcome != "over"):
+        ended = "still open"
+        if each.remedied_after_seconds is not None:
+            ended = f"after {rough(each.remedied_after_seconds / 60)} min {each.remedy}; hours lost in an hour: "
+            ended += f"{hours(each.lost_before)} before, {hours(each.lost_after)} after"
+        yield from ("", f"{each.begin:%d %b %H:%M}  {each.database}: {each.title}", f"    {ended}")
 
 
 def _of_files(files: list[str], of_the_store: tuple[str | None, ...]) -> Comparison:

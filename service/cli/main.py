@@ -160,7 +160,6 @@ class LatchscopeGroup(OneLineGroup):
             "mcp": ("service.cli.mcp:mcp", "Let an assistant read what REST answers"),
             "check": ("service.cli.check:check", "Try every view, and print the SQL for those that cannot be read"),
             "capture": ("service.cli.check:capture", "Write two snapshots to a file, to be diagnosed anywhere"),
-            "holders": ("service.cli.check:holders", "Profile who holds the row cache latch right now"),
         },
         "Set up": {
             "grants": ("service.cli.scripts:grants", "Print the least-privilege script for a user"),

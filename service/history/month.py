@@ -52,15 +52,14 @@ class MonthTrouble(Frozen):
 
 
 class MonthSum(Frozen):
-    """What one database or one cause lost. Of a database `hours_outside` is what it lost while no problem was open, and
-    `hours_lost` is null where no hour is known; of a cause both shares of time are null."""
+    """What one database or one cause lost. Of a database `hours_lost` is null where no hour is known; `hours_watched` is of a
+    database alone."""
 
     name: str
     title: str
     troubles: int
     hours_lost: float | None
     hours_watched: float | None = None
-    hours_outside: float | None = None
 
 
 class Month(Frozen):
@@ -68,6 +67,9 @@ class Month(Frozen):
 
     begin: datetime
     end: datetime
+    title: str
+    sentence: str
+    hours_lost: float
     databases: tuple[MonthSum, ...]
     causes: tuple[MonthSum, ...]
     troubles: tuple[MonthTrouble, ...]
@@ -75,27 +77,6 @@ class Month(Frozen):
     def of(self, outcome: Outcome) -> list[MonthTrouble]:
         """The problems that ended so."""
         return [each for each in self.troubles if each.outcome == outcome]
-
-    @property
-    def hours_lost(self) -> float:
-        """Of all databases, where it is known."""
-        return sum(each.hours_lost or 0.0 for each in self.databases)
-
-    @property
-    def title(self) -> str:
-        """The month, and up to when if it is not over."""
-        return f"{self.begin:%B %Y}" + ("" if self.end.day == 1 else f", until {self.end:%d %b %H:%M} UTC")
-
-    @property
-    def sentence(self) -> str:
-        """The whole month in a line."""
-        ended = self.of("remedied")
-        times = sorted(each.remedied_after_seconds or 0.0 for each in ended)
-        after = f" (half of them within {rough(times[len(times) // 2] / 60)} min)" if times else ""
-        return (
-            f"{hours(self.hours_lost)} hours of DB time lost. Databases: {len(self.databases)}. Problems: {len(self.troubles)}; "
-            f"remedied by a change: {len(ended)}{after}; over by themselves: {len(self.of('over'))}; open: {len(self.of('open'))}."
-        )
 
 
 def hours(value: float | None) -> str:
@@ -106,60 +87,61 @@ def hours(value: float | None) -> str:
 def month_named(text: str, now: datetime) -> Window:
     """The month YYYY-MM up to now, or `this`, or `last`. Raises BadWindow."""
     first = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-    named = {"this": first, "last": (first - timedelta(days=1)).replace(day=1)}
-    try:
-        begin = named.get(text) or moment(f"{text}-01T00:00Z", now)
-        return Window(begin, _checked(begin, min((begin + timedelta(days=31)).replace(day=1), now)))
-    except BadWindow:
-        raise BadWindow(f"{text[:40]!r} is no month that has begun; write one such as {now:%Y-%m}, or last") from None
-
-
-def _checked(begin: datetime, end: datetime) -> datetime:
-    if end <= begin:
-        raise BadWindow("")
-    return end
+    begin = {"this": first, "last": (first - timedelta(days=1)).replace(day=1)}.get(text)
+    if begin is None and (len(text) != 7 or (begin := moment(f"{text}-01T00:00Z", now)) >= now):
+        raise BadWindow(f"{text[:40]!r} is no month that has begun; write one such as {now:%Y-%m}, or last")
+    assert begin is not None
+    return Window(begin, min((begin + timedelta(days=31)).replace(day=1), now))
 
 
 def month(store: Repository, window: Window) -> Month:
     """What a window cost. Raises what the store raises."""
-    found, cursor = [*(page := store.episodes.between(None, window.begin, window.end)).items], page.cursor
+    found, cursor = list((page := store.episodes.between(None, window.begin, window.end)).items), page.cursor
     while cursor is not None:
         found += (page := store.episodes.between(None, window.begin, window.end, cursor)).items
         cursor = page.cursor
-    databases: list[MonthSum] = []
-    troubles: list[MonthTrouble] = []
+    databases, troubles = list[MonthSum](), list[MonthTrouble]()
     for name in sorted(store.names.all_databases().values()):
         mine = [each for each in found if each.database == name and each.peak_severity is not Severity.INFO]
         steps = [store.history.page(name, ("waiting",), window.begin, window.end, "1h")]
         reached = times_of(steps[0].ends)[-1] if len(steps[0]) else window.begin  # what is not summed to hours yet
         steps += [store.history.page(name, ("waiting",), reached, window.end, "5m")] if reached < window.end else []
         lost = np.concatenate([_lost(page) for page in steps])
-        if not len(lost) and not mine:
-            continue
-        outside, of_each = _shares(mine, steps, lost, window)
-        known = not np.isnan(lost).all()
-        databases.append(
-            MonthSum(
-                name=name,
-                title=name,
-                troubles=len(mine),
-                hours_lost=float(np.nansum(lost)) / HOUR if known else None,
-                hours_watched=sum(float(np.nansum(page.seconds)) for page in steps) / HOUR,
-                hours_outside=outside / HOUR if known else None,
+        if len(lost) or mine:
+            watched = sum(float(np.nansum(page.seconds)) for page in steps) / HOUR
+            databases.append(
+                MonthSum(name=name, title=name, troubles=len(mine), hours_lost=_hours(lost), hours_watched=watched)
             )
-        )
-        troubles += [_trouble(store, each, mine, lost) for each, lost in zip(mine, of_each, strict=True)]
-    causes = [
-        MonthSum(
-            name=of, title=some[0].title, troubles=len(some), hours_lost=sum(each.hours_lost or 0.0 for each in some)
-        )
-        for of in {each.cause for each in troubles}
-        if (some := [each for each in troubles if each.cause == of])
-    ]
+            parts = _parts(mine, steps, lost, window)
+            troubles += [_trouble(store, each, mine, part) for each, part in zip(mine, parts, strict=True)]
+    of: dict[str, list[MonthTrouble]] = {}
+    for each in troubles:
+        of.setdefault(each.cause, []).append(each)
+    sums = ((cause, some, sum(each.hours_lost or 0.0 for each in some)) for cause, some in of.items())
+    causes = [MonthSum(name=at, title=it[0].title, troubles=len(it), hours_lost=cost) for at, it, cost in sums]
     for costly in (databases, causes):
         costly.sort(key=lambda each: (-(each.hours_lost or 0.0), each.name))
     troubles.sort(key=lambda each: (-(each.hours_lost or 0.0), each.database, each.begin))
-    return Month(begin=window.begin, end=window.end, databases=databases, causes=causes, troubles=troubles)
+    return _told(window, databases, causes, troubles)
+
+
+def _told(window: Window, databases: list[MonthSum], causes: list[MonthSum], troubles: list[MonthTrouble]) -> Month:
+    whole = sum(each.hours_lost or 0.0 for each in databases)
+    times = sorted(each.remedied_after_seconds for each in troubles if each.remedied_after_seconds is not None)
+    after = f" (half of them within {rough(times[len(times) // 2] / 60)} min)" if times else ""
+    over, lasting = (sum(each.outcome == outcome for each in troubles) for outcome in ("over", "open"))
+    until = "" if window.end.day == 1 else f", until {window.end:%d %b %H:%M} UTC"
+    return Month(
+        begin=window.begin,
+        end=window.end,
+        title=f"{window.begin:%B %Y}{until}",
+        sentence=f"{hours(whole)} hours of DB time lost. Databases: {len(databases)}. Problems: {len(troubles)}; remedied by a "
+        f"change: {len(times)}{after}; over by themselves: {over}; open: {lasting}.",
+        hours_lost=whole,
+        databases=tuple(databases),
+        causes=tuple(causes),
+        troubles=tuple(troubles),
+    )
 
 
 def _lost(page: CurvePage) -> Values:
@@ -167,44 +149,40 @@ def _lost(page: CurvePage) -> Values:
     return page.values["waiting"] * page.seconds
 
 
-def _shares(
-    mine: Sequence[Episode], steps: Sequence[CurvePage], lost: Values, window: Window
-) -> tuple[float, list[float | None]]:
-    """The seconds lost while no problem was open, and those of each."""
+def _hours(seconds: Values) -> float | None:
+    """Their sum in hours. None if none is known."""
+    return None if np.isnan(seconds).all() else float(np.nansum(seconds)) / HOUR
+
+
+def _parts(mine: Sequence[Episode], steps: Sequence[CurvePage], lost: Values, window: Window) -> Sequence[float | None]:
+    """The hours lost to each problem."""
     begins, ends = (np.concatenate([getattr(page, side) for page in steps]) for side in ("begins", "ends"))
     weights = np.zeros((len(mine), len(begins)))
     for place, each in enumerate(mine):
         open_for = np.minimum(ends, millis(each.end or window.end)) - np.maximum(begins, millis(each.begin))
         weights[place] = np.clip(open_for, 0, None) * max(each.peak_share_of_db_time or 0.0, LEAST_PEAK)
-    whole = weights.sum(axis=0)
-    parts = np.where(weights > 0, weights / np.where(whole > 0, whole, 1) * lost, np.nan)
-    return float(np.nansum(lost[whole == 0])), [None if np.isnan(of).all() else float(np.nansum(of)) for of in parts]
+    shares = weights / np.maximum(weights.sum(axis=0), np.finfo(float).tiny)
+    return [_hours(np.where(share > 0, share * lost, np.nan)) for share in shares]
 
 
 def _trouble(store: Repository, each: Episode, beside: Sequence[Episode], lost: float | None) -> MonthTrouble:
     mark = mark_of(store, each) if each.verdict_kind == "verified" else None
     told = {name: getattr(each, name) for name in ("database", "cause", "title", "begin", "end", "peak_severity")}
-    outcome: Outcome = "open" if each.end is None else "remedied" if mark else "over"
-    made = MonthTrouble(**told, hours_lost=None if lost is None else lost / HOUR, outcome=outcome)
     if mark is None:
-        return made
+        return MonthTrouble(**told, hours_lost=lost, outcome="over" if each.end else "open")
     length = min(max(mark.at - each.begin, timedelta(minutes=1)), LONGEST_SIDE)
     after = max(mark.at + SETTLE, each.last_seen)
     until = min((after + length, *(other.begin for other in beside if other.begin > after)))
-    sides = (mark.at - length, mark.at), (after, until)
-    before, rest = (store.history.page(each.database, ("waiting",), *side, "poll") for side in sides)
-    return made.model_copy(
-        update={
-            "remedy": mark.text,
-            "remedied_after_seconds": max((mark.at - each.begin).total_seconds(), 0.0),
-            "lost_before": _mean(before),
-            "lost_after": _mean(rest),
-        }
-    )
+    pages = [
+        store.history.page(each.database, ("waiting",), *side, "poll")
+        for side in ((mark.at - length, mark.at), (after, until))
+    ]
+    means = [(_hours(_lost(page)) or 0.0) * HOUR / whole if (whole := _whole(page)) else None for page in pages]
+    passed = max((mark.at - each.begin).total_seconds(), 0.0)
+    ended = {"remedy": mark.text, "remedied_after_seconds": passed, "lost_before": means[0], "lost_after": means[1]}
+    return MonthTrouble(**told, **ended, hours_lost=lost, outcome="remedied")
 
 
-def _mean(page: CurvePage) -> float | None:
-    """Sessions that waited on average, which is hours lost in an hour. None where the polls are gone."""
-    lost = _lost(page)
-    seconds = float(np.nansum(page.seconds[~np.isnan(lost)]))
-    return float(np.nansum(lost)) / seconds if seconds else None
+def _whole(page: CurvePage) -> float:
+    """Seconds in which it is known who waited."""
+    return float(np.nansum(np.where(np.isnan(page.values["waiting"]), np.nan, page.seconds)))

@@ -120,7 +120,7 @@ def bullet(
         right = width if high is None else high * x
         drawn += f'<rect class="usual" x="{left:.1f}" y="20" width="{max(right - left, 1):.1f}" height="3"/>'
     drawn += f'<rect class="fill {escape(kind)}" y="6" width="{max(value * x, 1):.1f}" height="12" rx="2"/>'
-    drawn += f'<path class="ink" d="M{value * x:.1f} 6l-4 -6h8z"/>'
+    drawn += f'<path class="ink" d="M{max(value * x, 4):.1f} 6l-4 -6h8z"/>'
     drawn += '<text x="0" y="35">0</text>'
     if bound is not None:
         at = min(max(bound * x, 0.0), width)

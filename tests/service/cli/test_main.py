@@ -176,7 +176,7 @@ def test_json_is_format_json_of_every_command_that_has_it(tmp_path: Path) -> Non
         "diagnose": (report,),
         "compare": (report, REPORTS / "day-3.txt"),
         "check": ("--config", config),
-        "holders": ("a", "--seconds", "0.1", "--config", config),
+        "month": ("--config", config),
         "causes list": (),
         "causes show": ("KB-01",),
         "causes steps": (),
@@ -310,7 +310,6 @@ def test_configuration_without_databases_is_an_error_of_every_command_that_watch
         ("serve",),
         ("check",),
         ("capture", "a", "-o", tmp_path / "x"),
-        ("holders", "a"),
         ("mark", "a", "text"),
         ("compare", "--db", "a", "--mark", "last"),
     ):
