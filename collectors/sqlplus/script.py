@@ -14,6 +14,7 @@ from pathlib import Path
 from collectors.model import Collector, Column, ColumnKind
 from collectors.registry import BadCollector, collectors, marker, under_older_name
 from collectors.release import as_sent, parts
+from collectors.views.latchname import LATCHES
 
 # Which text of a statement a release runs: SQL*Plus variables at the start of each line comment out all others.
 
@@ -48,7 +49,7 @@ LATEST = ("v$latch_children",)
 """Read last in each snapshot: the one view whose cost grows with the SGA, so the one most likely to hang."""
 NOT_READ_FROM = {"v$latch_children": "12.2"}
 """Where mutexes guard the row cache there are no children to list, but the database may still search the view for them."""
-BINDS = {"latch": "(select latch# from v$latchname where name = 'row cache objects')"}
+BINDS = {bind: f"(select latch# from v$latchname where name = '{name}')" for bind, name in LATCHES.items()}
 """The expression in place of a bind, because a script cannot bind."""
 PART = "' || :ls_part || '"
 OTHERS = 3
@@ -151,26 +152,23 @@ def sqlplus_script(
     many = len(confirming)
     others = OTHERS - 2 * hang
     parsed = len(after) + bool(looks) + many + others  # a text that `after` repeats from `before` counts once
-    return _filled(
-        SECONDS=str(seconds),
-        FORMAT=str(FORMAT),
-        VIEWS=_listed(sorted({each.view for each in every if each not in confirming}), many),
-        STATEMENTS=str(len(before) + len(after) + looks + others),
-        PARSED=str(parsed),
-        CONFIRMING=CONFIRMING.replace("@MANY@", str(many)) if many else "",
-        LOOKING=LOOKING.format(looks) if looks else ". Writes",
-        LOOKED=f"; {looks} of them one a second at v$session" if looks else "",
-        NAME="latchscope-hang" if hang else "latchscope",
-        LONGER=f", then {many} confirming queries that nothing limits" if many else "",
-        ENDING="It leaves SQL*Plus when it is done." if leave else STAYS,
-        LEAVE="exit\n" if leave else RESTORED,
-        DEFINES="\n".join(defines(sorted(floors, key=parts))),
-        SWITCHES="\n".join(switches(sorted(floors, key=parts))),
-        SECTIONS="\n".join(blocks),
-    )
-
-
-def _filled(**values: str) -> str:
+    values = {
+        "SECONDS": str(seconds),
+        "FORMAT": str(FORMAT),
+        "VIEWS": _listed(sorted({each.view for each in every if each not in confirming}), many),
+        "STATEMENTS": str(len(before) + len(after) + looks + others),
+        "PARSED": str(parsed),
+        "CONFIRMING": CONFIRMING.replace("@MANY@", str(many)) if many else "",
+        "LOOKING": LOOKING.format(looks) if looks else ". Writes",
+        "LOOKED": f"; {looks} of them one a second at v$session" if looks else "",
+        "NAME": "latchscope-hang" if hang else "latchscope",
+        "LONGER": f", then {many} confirming queries that nothing limits" if many else "",
+        "ENDING": "It leaves SQL*Plus when it is done." if leave else STAYS,
+        "LEAVE": "exit\n" if leave else RESTORED,
+        "DEFINES": "\n".join(defines(sorted(floors, key=parts))),
+        "SWITCHES": "\n".join(switches(sorted(floors, key=parts))),
+        "SECTIONS": "\n".join(blocks),
+    }
     text = TEMPLATE.read_text(encoding="utf-8")
     if not values["SWITCHES"]:  # each view has one text
         text = re.sub(
@@ -213,18 +211,14 @@ def _once() -> Iterator[_Section]:
     for collector in collectors().values():
         if _counts(collector) or collector.sampled or collector.optional:
             continue
-        yield _Section(
-            "once", collector.view, {floor: _bound(collector, text) for floor, text in collector.statements.items()}
-        )
-        if collector.view.startswith("x$"):
-            direct = {
-                floor: text.replace(collector.granted_on, collector.view)
-                for floor, text in collector.statements.items()
-            }
-            yield _Section("sys", collector.view, direct)
+        view, texts = collector.view, collector.statements
+        yield _Section("once", view, {floor: _bound(collector, text) for floor, text in texts.items()})
+        if view.startswith("x$"):
+            yield _Section(
+                "sys", view, {floor: text.replace(collector.granted_on, view) for floor, text in texts.items()}
+            )
         if collector.formerly:
-            older = {floor: under_older_name(collector, text) for floor, text in collector.statements.items()}
-            yield _Section("old", collector.view, older)
+            yield _Section("old", view, {floor: under_older_name(collector, text) for floor, text in texts.items()})
 
 
 def _bound(collector: Collector, text: str) -> str:
@@ -253,13 +247,9 @@ def _confirming(questions: Iterable[ScriptQuery]) -> Iterator[_Section]:
 
 
 def _block(section: _Section) -> str:
-    opened = [
-        "set termout on",
-        f"prompt reading {{ls|{section.part}|{section.view}|open|0|}}",
-        "set termout off",
-    ]
-    if section.part == "once" and section.view.startswith("x$"):
-        opened.insert(1, KQRST.rstrip())
+    twice = [KQRST.rstrip()] if section.part == "once" and section.view.startswith("x$") else []
+    reading = f"prompt reading {{ls|{section.part}|{section.view}|open|0|}}"
+    opened = ["set termout on", *twice, reading, "set termout off"]
     return "\n".join([*opened, "select ls_line from (", *_variants(section), ")", "/", ""])
 
 

@@ -163,28 +163,6 @@ select ls_line from (
 /
 
 set termout on
-prompt reading {ls|1|v$latch|open|0|}
-set termout off
-select ls_line from (
-select '{ls|' || :ls_part || '|v$latch|' || n || '/' || total || '|' || nvl(length(body), 0) || '|' || body || '}' as ls_line
-  from (select n, total, translate(replace(replace(asciistr(cells), '~', '\007E'), '|', '\007C'), ' ' || chr(9) || chr(10) || chr(13) || chr(1) || chr(0), '~~~~|') as body
-          from (select rownum as n, count(*) over () as total,
-                       to_char(q.latch#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.name, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.name, 1, 200) || chr(1) || to_char(q.gets, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.misses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.sleeps, 'TM9', 'nls_numeric_characters=''.,''')
-                       || chr(1) || to_char(q.spin_gets, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.wait_time, 'TM9', 'nls_numeric_characters=''.,''') as cells
-                  from (select /* latchscope v$latch */
-                               max(latch#) as latch#, name, sum(gets) as gets, sum(misses) as misses, sum(sleeps) as sleeps,
-                               sum(spin_gets) as spin_gets, sum(wait_time) as wait_time
-                          from v$latch
-                         where name in ('row cache objects', 'Result Cache: RC Latch', 'shared pool', 'cache buffers chains',
-                                        'redo allocation', 'session allocation', 'enqueue hash chains',
-                                        'undo global data', 'messages')
-                         group by name) q))
-union all
-select '{ls|' || :ls_part || '|v$latch|' || 'end|50|latch#|name|gets|misses|sleeps|spin_gets|wait_time}' from dual
-)
-/
-
-set termout on
 prompt reading {ls|1|v$latch_misses|open|0|}
 set termout off
 select ls_line from (
@@ -340,9 +318,31 @@ select '{ls|' || :ls_part || '|v$system_event|' || n || '/' || total || '|' || n
                                          'LCK0 row cache object free', 'resmgr:cpu quantum', 'enq: CB - role operation',
                                          'enq: HW - contention', 'enq: FB - contention', 'enq: TT - contention',
                                          'Data file init write', 'cell smart file creation', 'Failed Logon Delay',
-                                         'optimizer stats update retry', 'SGA: allocation forcing component growth')) q))
+                                         'optimizer stats update retry', 'SGA: allocation forcing component growth',
+                                         'DFS lock handle', 'library cache: dependency mutex X', 'wait for a undo record',
+                                         'wait for stopper event to be increased')) q))
 union all
 select '{ls|' || :ls_part || '|v$system_event|' || 'end|86|event|total_waits|total_timeouts|time_waited_micro|total_waits_fg|time_waited_micro_fg}' from dual
+)
+/
+
+set termout on
+prompt reading {ls|1|v$latch|open|0|}
+set termout off
+select ls_line from (
+select '{ls|' || :ls_part || '|v$latch|' || n || '/' || total || '|' || nvl(length(body), 0) || '|' || body || '}' as ls_line
+  from (select n, total, translate(replace(replace(asciistr(cells), '~', '\007E'), '|', '\007C'), ' ' || chr(9) || chr(10) || chr(13) || chr(1) || chr(0), '~~~~|') as body
+          from (select rownum as n, count(*) over () as total,
+                       to_char(q.latch#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.name, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.name, 1, 200) || chr(1) || to_char(q.gets, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.misses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.sleeps, 'TM9', 'nls_numeric_characters=''.,''')
+                       || chr(1) || to_char(q.spin_gets, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.wait_time, 'TM9', 'nls_numeric_characters=''.,''') as cells
+                  from (select /* latchscope v$latch */
+                               max(latch#) as latch#, name, sum(gets) as gets, sum(misses) as misses, sum(sleeps) as sleeps,
+                               sum(spin_gets) as spin_gets, sum(wait_time) as wait_time
+                          from v$latch
+                         where latch# in ((select latch# from v$latchname where name = 'row cache objects'), (select latch# from v$latchname where name = 'Result Cache: RC Latch'), (select latch# from v$latchname where name = 'shared pool'), (select latch# from v$latchname where name = 'redo allocation'), (select latch# from v$latchname where name = 'session allocation'), (select latch# from v$latchname where name = 'enqueue hash chains'), (select latch# from v$latchname where name = 'undo global data'), (select latch# from v$latchname where name = 'messages'))
+                         group by name) q))
+union all
+select '{ls|' || :ls_part || '|v$latch|' || 'end|50|latch#|name|gets|misses|sleeps|spin_gets|wait_time}' from dual
 )
 /
 
@@ -558,28 +558,6 @@ select ls_line from (
 /
 
 set termout on
-prompt reading {ls|2|v$latch|open|0|}
-set termout off
-select ls_line from (
-select '{ls|' || :ls_part || '|v$latch|' || n || '/' || total || '|' || nvl(length(body), 0) || '|' || body || '}' as ls_line
-  from (select n, total, translate(replace(replace(asciistr(cells), '~', '\007E'), '|', '\007C'), ' ' || chr(9) || chr(10) || chr(13) || chr(1) || chr(0), '~~~~|') as body
-          from (select rownum as n, count(*) over () as total,
-                       to_char(q.latch#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.name, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.name, 1, 200) || chr(1) || to_char(q.gets, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.misses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.sleeps, 'TM9', 'nls_numeric_characters=''.,''')
-                       || chr(1) || to_char(q.spin_gets, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.wait_time, 'TM9', 'nls_numeric_characters=''.,''') as cells
-                  from (select /* latchscope v$latch */
-                               max(latch#) as latch#, name, sum(gets) as gets, sum(misses) as misses, sum(sleeps) as sleeps,
-                               sum(spin_gets) as spin_gets, sum(wait_time) as wait_time
-                          from v$latch
-                         where name in ('row cache objects', 'Result Cache: RC Latch', 'shared pool', 'cache buffers chains',
-                                        'redo allocation', 'session allocation', 'enqueue hash chains',
-                                        'undo global data', 'messages')
-                         group by name) q))
-union all
-select '{ls|' || :ls_part || '|v$latch|' || 'end|50|latch#|name|gets|misses|sleeps|spin_gets|wait_time}' from dual
-)
-/
-
-set termout on
 prompt reading {ls|2|v$latch_misses|open|0|}
 set termout off
 select ls_line from (
@@ -735,9 +713,31 @@ select '{ls|' || :ls_part || '|v$system_event|' || n || '/' || total || '|' || n
                                          'LCK0 row cache object free', 'resmgr:cpu quantum', 'enq: CB - role operation',
                                          'enq: HW - contention', 'enq: FB - contention', 'enq: TT - contention',
                                          'Data file init write', 'cell smart file creation', 'Failed Logon Delay',
-                                         'optimizer stats update retry', 'SGA: allocation forcing component growth')) q))
+                                         'optimizer stats update retry', 'SGA: allocation forcing component growth',
+                                         'DFS lock handle', 'library cache: dependency mutex X', 'wait for a undo record',
+                                         'wait for stopper event to be increased')) q))
 union all
 select '{ls|' || :ls_part || '|v$system_event|' || 'end|86|event|total_waits|total_timeouts|time_waited_micro|total_waits_fg|time_waited_micro_fg}' from dual
+)
+/
+
+set termout on
+prompt reading {ls|2|v$latch|open|0|}
+set termout off
+select ls_line from (
+select '{ls|' || :ls_part || '|v$latch|' || n || '/' || total || '|' || nvl(length(body), 0) || '|' || body || '}' as ls_line
+  from (select n, total, translate(replace(replace(asciistr(cells), '~', '\007E'), '|', '\007C'), ' ' || chr(9) || chr(10) || chr(13) || chr(1) || chr(0), '~~~~|') as body
+          from (select rownum as n, count(*) over () as total,
+                       to_char(q.latch#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.name, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.name, 1, 200) || chr(1) || to_char(q.gets, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.misses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.sleeps, 'TM9', 'nls_numeric_characters=''.,''')
+                       || chr(1) || to_char(q.spin_gets, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.wait_time, 'TM9', 'nls_numeric_characters=''.,''') as cells
+                  from (select /* latchscope v$latch */
+                               max(latch#) as latch#, name, sum(gets) as gets, sum(misses) as misses, sum(sleeps) as sleeps,
+                               sum(spin_gets) as spin_gets, sum(wait_time) as wait_time
+                          from v$latch
+                         where latch# in ((select latch# from v$latchname where name = 'row cache objects'), (select latch# from v$latchname where name = 'Result Cache: RC Latch'), (select latch# from v$latchname where name = 'shared pool'), (select latch# from v$latchname where name = 'redo allocation'), (select latch# from v$latchname where name = 'session allocation'), (select latch# from v$latchname where name = 'enqueue hash chains'), (select latch# from v$latchname where name = 'undo global data'), (select latch# from v$latchname where name = 'messages'))
+                         group by name) q))
+union all
+select '{ls|' || :ls_part || '|v$latch|' || 'end|50|latch#|name|gets|misses|sleeps|spin_gets|wait_time}' from dual
 )
 /
 
@@ -1033,7 +1033,7 @@ select '{ls|once|v$latchname|' || n || '/' || total || '|' || nvl(length(body), 
                        to_char(q.latch#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.name, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.name, 1, 200) as cells
                   from (select /* latchscope v$latchname */ latch#, name
                           from v$latchname
-                         where name in ('row cache objects', 'Result Cache: RC Latch')) q))
+                         where name in ('row cache objects', 'Result Cache: RC Latch', 'shared pool', 'redo allocation', 'session allocation', 'enqueue hash chains', 'undo global data', 'messages')) q))
 union all
 select '{ls|once|v$latchname|' || 'end|11|latch#|name}' from dual
 )

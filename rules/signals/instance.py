@@ -102,6 +102,19 @@ def waited_for_event(context: SignalContext, subject: Subject) -> SignalValue:
     return Known(waited, f"{waited:,.1f} s of {subject.parameter}")
 
 
+def sessions_in_event(context: SignalContext, subject: Subject) -> SignalValue:
+    """Sessions, background ones included, that waited at one time for the event that the condition names as its parameter.
+    So many are among the longest waits, so a report without them had none."""
+    waited, seconds = context.waited_seconds((str(subject.parameter),)), QUANTITIES["seconds"].read(context, subject)
+    if waited is None or not isinstance(seconds, Known):
+        return context.why_unknown("v$system_event", f"row of {subject.parameter}") if waited is None else seconds
+    everybody = context.delta.cell("v$system_event", "event", str(subject.parameter), "time_waited_micro")
+    total = waited if everybody is None else everybody / 1e6
+    return Known(
+        total / seconds.value, f"{total:,.1f} s of {subject.parameter} in {seconds.value:,.0f} s", total, seconds.value
+    )
+
+
 def average_library_cache_wait(context: SignalContext, subject: Subject) -> SignalValue:
     """Average wait for `library cache lock` or `library cache pin`, whichever cost more time."""
     dearer = max(LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN, key=lambda event: context.waited_seconds((event,)) or 0.0)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from statistics import median
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Value, number
+from collectors.views.latchname import BUFFER_CHAINS
 from rules.base import remembered
 from rules.cache_map import look_up, why_not_inferred
 from rules.context import Known, SignalContext, SignalValue, Unknown
@@ -12,6 +13,7 @@ from rules.samples import LATCH_EVENT
 from rules.signals import SIGNALS
 from rules.signals.instance import average_wait
 from rules.signals.quantities import Subject, certain, enough_of_all, enough_sleeps, share
+from rules.waiting import waits_of
 
 PARENT_GET = ("kqrpre: find obj", "kqreqd: reget", "kqreqd")
 
@@ -219,6 +221,10 @@ def slow_neighbours(context: SignalContext, subject: Subject) -> SignalValue:
     others = [
         row for row in context.delta.rows("v$latch") if row.get("name") not in (ROW_CACHE_LATCH, RESULT_CACHE_LATCH)
     ]
+    if others and BUFFER_CHAINS not in {row.get("name") for row in others}:
+        of = f"latch: {BUFFER_CHAINS}"
+        waits = [waits_of(row) for row in context.delta.rows("v$system_event") if row.get("event") == of]
+        others += [{"name": BUFFER_CHAINS, "sleeps": each, "wait_time": micro} for each, micro in waits]
     rounded = ROUNDING_US if context.printed else 0.0
     averages = [
         (str(row.get("name")), average) for row in others if (average := _average_sleep(row, rounded)) is not None

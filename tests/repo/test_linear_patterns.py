@@ -27,7 +27,7 @@ from collectors import errors
 from collectors.reports import read
 from rules.hangs.knowledge import knowledge
 from service.cli import main as cli
-from service.intake import foreign
+from service.intake import inputs
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow  # it imports every module, and runs some 20,000 lines
@@ -198,7 +198,7 @@ BUILT: Mapping[str, Callable[[], Iterable[str | bytes]]] = {
     "rules.hangs.knowledge: each.name": lambda: [each.name for each in knowledge().processes],
     "rules.remedy: f'(?<![\\\\": lambda: [r"(?<![\w$#])v\$latch(?![\w$#])"],
     "service.cli.main: said": lambda: [said for said, _ in cli._PLAIN],
-    "service.intake.foreign: each['sig": lambda: [sign.pattern for sign, _ in foreign._kinds()],
+    "service.intake.inputs: each['sig": lambda: [sign.pattern for sign, _ in inputs._kinds()],
     "service.web.api.common: pattern": list,  # of our own schemas, on our own words
     "service.web.pages.layout: f\"({'|'.j": lambda: ["(OWNER|NAME)"],
 }
@@ -289,15 +289,10 @@ def test_every_pattern_of_the_code_is_known() -> None:
 
 
 SLOW = (
-    r"[^\s\"'/]*?([^\s\"'/]+\.trc)\b",
-    r"(\d+(?:\.\d+)?) ?(day|hour|hr|min|sec)",
-    r"(?:\s*(?:\[\d+\]|[*†‡¹²³]))+$",
-    r"\*\*\* [A-Z ]+:\([^)]*\)+ ?(?=\d{4}-)",
-    r"(?:Unix process pid|Windows thread id): *(\w+),.*?image: *(.*)",
-    r"\s*(?:Help: \S+|See https?://\S+ for help)",
-    r" \(CONNECTION_ID=[^)]*\)",
-    r"(\w+\s?)+$",
-)
+    r"[^\s\"'/]*?([^\s\"'/]+\.trc)\b", r"(\d+(?:\.\d+)?) ?(day|hour|hr|min|sec)", r"(?:\s*(?:\[\d+\]|[*†‡¹²³]))+$",
+    r"\*\*\* [A-Z ]+:\([^)]*\)+ ?(?=\d{4}-)", r"(?:Unix process pid|Windows thread id): *(\w+),.*?image: *(.*)",
+    r"\s*(?:Help: \S+|See https?://\S+ for help)", r" \(CONNECTION_ID=[^)]*\)", r"(\w+\s?)+$",
+)  # fmt: skip
 """Patterns that stopped the service for seconds or minutes, and one that takes for ever."""
 
 

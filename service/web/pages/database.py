@@ -201,7 +201,7 @@ def shown(
         "change": None if at else _change(out, now),
         "latches": None if at else presenters.latches_out(watched),
         "caches": None if at else presenters.caches_out(watched),
-        "episodes": presenters.episodes_out(watched),
+        "episodes": [presenters.episode_out(each) for each in watched.episodes.all],
         "may_operate": caller.role == "operate",
         "presets": PRESETS,
         "restart": None if at else _restart(store, watched, out),
