@@ -22,6 +22,7 @@ NOT_RUN: Mapping[str, str] = {
     "latchscope diagnose erp1.json": "reads a file that an earlier command writes",
     "latchscope diagnose latchscope_erp1_20260301_120000.txt": "reads what the script spools on a server",
     "latchscope init": "asks in a terminal; tests/service/cli/test_config.py answers",
+    "latchscope month": "needs a store; tests/service/history/test_month.py has one",
     "latchscope mark": "needs a store; tests/service/cli/test_compare.py marks",
     "latchscope notify": "sends messages; tests/service/cli/test_notify.py receives them",
     "latchscope serve": "serves until it is ended; tests/service/cli/test_serve.py serves",

@@ -195,6 +195,10 @@ def test_each_line_tells_a_mistake_or_what_will_not_work_here_and_the_last_one_c
     for name, content in files.items():
         (tmp_path / name).write_text(content)
         (tmp_path / name).chmod(0o644 if name == "empty" else 0o600)
+    if "notifications:" in text:
+        without = validate(tmp_path, text.replace("FOLDER", str(tmp_path))).stderr
+        assert code or "no `public_url`, so the messages of notifications have no link" in without
+        text += "\npublic_url: https://latchscope.example.com"
     told = validate(tmp_path, text.replace("FOLDER", str(tmp_path)))
     assert (told.exit_code, told.stdout) == (code, "") and "tiger" not in told.stderr and "TIiajk" not in told.stderr
     *lines, last = told.stderr.splitlines()
