@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import yaml
 from prometheus_client import Metric
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
+from typer.main import get_command
 
 from collectors.grants import (
     KINDS,
@@ -37,7 +39,8 @@ from rules.remedy import CONTAINERS_SINCE, Query
 from rules.signals import SIGNALS
 from rules.studies import parallel, partitions, scaling
 from rules.studies.table import StudyColumn
-from service.cli.help import EXIT_CODES
+from service.cli.help import EXIT_CODES, READ_HERE
+from service.cli.main import LatchscopeGroup, cli
 from service.config.settings import every_setting, seconds, size
 from service.metrics.families import FAMILIES, Family
 
@@ -65,6 +68,7 @@ def texts(root: Path = ROOT) -> dict[Path, str]:
         | {
             root / "examples" / "sqlplus" / "SHA256SUMS": "".join(sums),
             root / "constraints.txt": constraints(),
+            root / "docs" / "latchscope.1": man_page(),
             **groups.statements(root),
             setup / "grants-11.2.sql": grants_script(USER, "11.2", asks=False, release="11.2"),
             setup / "grants-cdb.sql": grants_script(f"C##{USER}", "cdb", asks=False),
@@ -87,6 +91,49 @@ def constraints(root: Path = ROOT) -> str:
         where = " or ".join(f"({each})" for each in package.get("resolution-markers", ()))
         lines.append(f"{package['name']}=={package['version']}" + (f" ; {where}" if where else ""))
     return "\n".join(lines) + "\n"
+
+
+def man_page() -> str:
+    """latchscope(1) in the macros of man(7): each command with its options, from the command line itself."""
+    top: Any = get_command(cli)
+    lines = [".TH LATCHSCOPE 1", ".SH NAME", "latchscope \\- why an Oracle database grinds on its dictionary cache"]
+    lines += [".SH SYNOPSIS", ".B latchscope", ".I COMMAND", "[OPTIONS]", ".SH COMMANDS"]
+    for panel, commands in LatchscopeGroup.panels.items():
+        lines.append(f".SS {panel}")
+        for name in commands:
+            lines += _man_of(top.get_command(None, name), name)
+    lines += [".SH EXIT STATUS", *(part for code, said, _ in EXIT_CODES for part in (".TP", f"{code}", _roff(said)))]
+    lines += [".SH ENVIRONMENT", *(part for name, said in READ_HERE for part in (".TP", f".B {name}", _roff(said)))]
+    return "\n".join([*lines, ".SH SEE ALSO", "The documentation of a running service, below /docs/."]) + "\n"
+
+
+def _man_of(command: Any, path: str) -> Iterator[str]:
+    below = getattr(command, "commands", {})
+    for name in below:
+        yield from _man_of(command.get_command(None, name), f"{path} {name}")
+    if below:
+        return
+    options = [each for each in command.params if each.opts[0].startswith("-") and each.name != "help"]
+    named = [each.metavar or each.name.upper() for each in command.params if not each.opts[0].startswith("-")]
+    yield from (".TP", f".B {path}", _roff(" ".join([*named, "\u2013"] if named else [])), _roff(command.help or ""))
+    if options:
+        yield from (
+            ".RS",
+            *(part for each in options for part in (".TP", f".B {_roff(', '.join(each.opts))}", _roff(each.help))),
+            ".RE",
+        )
+
+
+def _roff(words: str | None) -> str:
+    """Words of a line that groff prints as they are."""
+    told = (
+        " ".join((words or "").split())
+        .replace("\\", "\\e")
+        .replace("-", "\\-")
+        .replace("\u2013", "\\(en")
+        .replace("\u2026", "...")
+    )
+    return f"\\&{told}" if told[:1] in (".", "'") else told
 
 
 def table(heads: str, rows: Iterable[Iterable[str]]) -> str:

@@ -15,7 +15,6 @@ from collectors.errors import InputError
 from collectors.model import Delta, NotComparable
 from rules.comparison.changes import Comparison
 from rules.comparison.compare import compare as compared
-from rules.formatting import rough
 from service.cli.common import (
     CONFIG,
     ConfigOption,
@@ -32,7 +31,7 @@ from service.client import ServiceClient, ServiceRefused, token_of
 from service.escape import visible, visible_json
 from service.history.comparison import SETTLE, CannotCompare, ComparedWindows, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
-from service.history.month import Month, hours, month_named
+from service.history.month import hours, month_named
 from service.history.month import month as month_of
 from service.intake import inputs
 from service.render.comparison import as_markdown, as_text
@@ -124,21 +123,20 @@ def month(
         from service.web.pages.export import month_as_html  # loads the pages, which no other form needs
 
         typer.echo(month_as_html(told))
-    else:
-        give(Answer(told, "\n".join(map(visible, _month_lines(told)))), as_json=format == "json")
-
-
-def _month_lines(told: Month) -> Iterator[str]:
-    yield from (told.title, told.sentence)
+        return
+    lines = [told.title, told.sentence]
     for heading, sums in (("cause", told.causes), ("database", told.databases)):
-        yield from ("", f"Hours of DB time lost by {heading}")
-        yield from (f"{hours(each.hours_lost):>8}  {each.title}" for each in sums)
+        lines += [
+            "",
+            f"Hours of DB time lost by {heading}",
+            *(f"{hours(one.hours_lost):>8}  {one.title}" for one in sums),
+        ]
     for each in (each for each in told.troubles if each.outcome != "over"):
-        ended = "still open"
-        if each.remedied_after_seconds is not None:
-            ended = f"after {rough(each.remedied_after_seconds / 60)} min {each.remedy}; hours lost in an hour: "
-            ended += f"{hours(each.lost_before)} before, {hours(each.lost_after)} after"
-        yield from ("", f"{each.begin:%d %b %H:%M}  {each.database}: {each.title}", f"    {ended}")
+        lines += ["", f"{each.begin:%d %b %H:%M}  {each.database}: {each.title}, {each.outcome}"]
+        if each.remedy:
+            sides = f"hours lost in an hour: {hours(each.lost_before)} before, {hours(each.lost_after)} after"
+            lines.append(f"    {each.remedy}; {sides}")
+    give(Answer(told, "\n".join(map(visible, lines))), as_json=format == "json")
 
 
 def _of_files(files: list[str], of_the_store: tuple[str | None, ...]) -> Comparison:

@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 
 from rules.base import Frozen
-from rules.formatting import rough
 from rules.model import Severity
 from service.history.comparison import SETTLE
 from service.history.marks import mark_of
@@ -31,11 +30,9 @@ Outcome = Literal["remedied", "over", "open"]
 
 
 class MonthTrouble(Frozen):
-    """One problem. `end` is null while it is open, `hours_lost` where nothing of its time is known.
-
-    `remedy` is the mark that ended it, by the figures; `lost_before` and `lost_after` are hours of DB time lost in an hour on
-    both sides of it, null where the polls are gone.
-    """
+    """One problem. `end` is null while it is open, `hours_lost` where nothing of its time is known. `remedy` is the mark that
+    ended it, by the figures; `lost_before` and `lost_after` are hours lost in an hour on both sides of it, null where the polls
+    are gone."""
 
     database: str
     cause: str
@@ -106,47 +103,39 @@ def month(store: Repository, window: Window) -> Month:
         steps = [store.history.page(name, ("waiting",), window.begin, window.end, "1h")]
         reached = times_of(steps[0].ends)[-1] if len(steps[0]) else window.begin  # what is not summed to hours yet
         steps += [store.history.page(name, ("waiting",), reached, window.end, "5m")] if reached < window.end else []
-        lost = np.concatenate([_lost(page) for page in steps])
+        lost = np.concatenate([page.values["waiting"] * page.seconds for page in steps])
         if len(lost) or mine:
             watched = sum(float(np.nansum(page.seconds)) for page in steps) / HOUR
-            databases.append(
-                MonthSum(name=name, title=name, troubles=len(mine), hours_lost=_hours(lost), hours_watched=watched)
-            )
+            cost = {"hours_lost": _hours(lost), "hours_watched": watched}
+            databases.append(MonthSum(name=name, title=name, troubles=len(mine), **cost))
             parts = _parts(mine, steps, lost, window)
             troubles += [_trouble(store, each, mine, part) for each, part in zip(mine, parts, strict=True)]
-    of: dict[str, list[MonthTrouble]] = {}
-    for each in troubles:
-        of.setdefault(each.cause, []).append(each)
-    sums = ((cause, some, sum(each.hours_lost or 0.0 for each in some)) for cause, some in of.items())
-    causes = [MonthSum(name=at, title=it[0].title, troubles=len(it), hours_lost=cost) for at, it, cost in sums]
+    causes = [
+        MonthSum(name=cause, title=it[0].title, troubles=len(it), hours_lost=sum(each.hours_lost or 0.0 for each in it))
+        for cause in {each.cause for each in troubles}
+        if (it := [each for each in troubles if each.cause == cause])
+    ]
     for costly in (databases, causes):
         costly.sort(key=lambda each: (-(each.hours_lost or 0.0), each.name))
     troubles.sort(key=lambda each: (-(each.hours_lost or 0.0), each.database, each.begin))
-    return _told(window, databases, causes, troubles)
-
-
-def _told(window: Window, databases: list[MonthSum], causes: list[MonthSum], troubles: list[MonthTrouble]) -> Month:
-    whole = sum(each.hours_lost or 0.0 for each in databases)
-    times = sorted(each.remedied_after_seconds for each in troubles if each.remedied_after_seconds is not None)
-    after = f" (half of them within {rough(times[len(times) // 2] / 60)} min)" if times else ""
-    over, lasting = (sum(each.outcome == outcome for each in troubles) for outcome in ("over", "open"))
-    until = "" if window.end.day == 1 else f", until {window.end:%d %b %H:%M} UTC"
+    whole, until = (
+        sum(each.hours_lost or 0.0 for each in databases),
+        "" if window.end.day == 1 else f"{window.end:%d %b %H:%M}",
+    )
+    of = [sum(each.outcome == outcome for each in troubles) for outcome in ("remedied", "over", "open")]
+    sentence = (
+        f"{hours(whole)} hours of DB time lost. Databases: {len(databases)}. Problems: {len(troubles)}; remedied: "
+    )
     return Month(
         begin=window.begin,
         end=window.end,
-        title=f"{window.begin:%B %Y}{until}",
-        sentence=f"{hours(whole)} hours of DB time lost. Databases: {len(databases)}. Problems: {len(troubles)}; remedied by a "
-        f"change: {len(times)}{after}; over by themselves: {over}; open: {lasting}.",
+        title=f"{window.begin:%B %Y}{until and f', until {until} UTC'}",
+        sentence=f"{sentence}{of[0]}; over by themselves: {of[1]}; open: {of[2]}.",
         hours_lost=whole,
         databases=tuple(databases),
         causes=tuple(causes),
         troubles=tuple(troubles),
     )
-
-
-def _lost(page: CurvePage) -> Values:
-    """Seconds of DB time lost in each step: sessions that waited on average, times its seconds."""
-    return page.values["waiting"] * page.seconds
 
 
 def _hours(seconds: Values) -> float | None:
@@ -170,19 +159,22 @@ def _trouble(store: Repository, each: Episode, beside: Sequence[Episode], lost: 
     told = {name: getattr(each, name) for name in ("database", "cause", "title", "begin", "end", "peak_severity")}
     if mark is None:
         return MonthTrouble(**told, hours_lost=lost, outcome="over" if each.end else "open")
+
+    def mean(begin: datetime, end: datetime) -> float | None:
+        """Sessions that waited on average, which is hours lost in an hour."""
+        page = store.history.page(each.database, ("waiting",), begin, end, "poll")
+        known = ~np.isnan(page.values["waiting"] * page.seconds)
+        return float(np.average(page.values["waiting"][known], weights=page.seconds[known])) if known.any() else None
+
     length = min(max(mark.at - each.begin, timedelta(minutes=1)), LONGEST_SIDE)
     after = max(mark.at + SETTLE, each.last_seen)
     until = min((after + length, *(other.begin for other in beside if other.begin > after)))
-    pages = [
-        store.history.page(each.database, ("waiting",), *side, "poll")
-        for side in ((mark.at - length, mark.at), (after, until))
-    ]
-    means = [(_hours(_lost(page)) or 0.0) * HOUR / whole if (whole := _whole(page)) else None for page in pages]
-    passed = max((mark.at - each.begin).total_seconds(), 0.0)
-    ended = {"remedy": mark.text, "remedied_after_seconds": passed, "lost_before": means[0], "lost_after": means[1]}
-    return MonthTrouble(**told, **ended, hours_lost=lost, outcome="remedied")
-
-
-def _whole(page: CurvePage) -> float:
-    """Seconds in which it is known who waited."""
-    return float(np.nansum(np.where(np.isnan(page.values["waiting"]), np.nan, page.seconds)))
+    return MonthTrouble(
+        **told,
+        hours_lost=lost,
+        outcome="remedied",
+        remedy=mark.text,
+        remedied_after_seconds=max((mark.at - each.begin).total_seconds(), 0.0),
+        lost_before=mean(mark.at - length, mark.at),
+        lost_after=mean(after, until),
+    )

@@ -21,12 +21,11 @@ from service.render.summary import SummaryGroup, groups, lines, period
 from service.render.text import as_markdown, causes_shown, common_notes
 from service.state.board import Board
 from service.state.window import BadWindow
-from service.store.engine import STORE_ERRORS
 from service.store.repository import Repository
 from service.web import presenters
 from service.web.access import Access
 from service.web.pages.diagnosis import DiagnosisView, diagnosis_view
-from service.web.pages.layout import GONE, HERE, no_database, page, refused, templates
+from service.web.pages.layout import HERE, no_database, page, refused, templates
 
 # Diagnoses as one HTML page that you can mail: style and pictures are included, there is no script, and it loads
 # nothing.
@@ -124,9 +123,9 @@ def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
     def printed(request: Request, month: str = "this") -> Response:
         try:
             window = month_named(month, datetime.now(UTC))
-            return page(request, "month.html", month=month_of(store, window), frame="base.html")
-        except (BadWindow, *STORE_ERRORS) as error:
-            return refused(request, "", *((422, str(error)) if isinstance(error, BadWindow) else (503, GONE)))
+        except BadWindow as error:
+            return refused(request, "", 422, str(error))
+        return page(request, "month.html", month=month_of(store, window), frame="base.html")
 
     return router
 

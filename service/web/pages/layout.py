@@ -86,12 +86,6 @@ def ticked(words: str) -> Markup:
     return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(words))))
 
 
-def guided(words: str, live: bool) -> Markup:
-    """Words with `docs/page.md` as a link, on a page of a service that has the documentation."""
-    told = escape(words)
-    return Markup(re.sub(r"docs/([\w-]+)\.md", r'<a href="/docs/\1.html">\g<0></a>', str(told))) if live else told
-
-
 def breakable(name: str) -> Markup:
     """A long name that a narrow column breaks after an underscore or a plus, and nowhere else."""
     return Markup(re.sub(r"([_+])", r"\1<wbr>", str(escape(name))))
@@ -132,7 +126,6 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "number_of": number_of,
     "ticked": ticked,
     "breakable": breakable,
-    "guided": guided,
     "filled_in": filled_in,
     "for_release": for_release,
     "on_platform": on_platform,
