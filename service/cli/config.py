@@ -18,7 +18,7 @@ from collectors.grants import grantee
 from rules.model import Severity
 from service.cli.check import check
 from service.cli.common import CONFIG, ConfigOption, give, settings_of, write_whole
-from service.cli.messages import fail, say
+from service.cli.messages import Answer, fail, say
 from service.config import load
 from service.config.load import YamlText, meant, mistakes_of, place_of, refusals, warnings
 from service.config.logs import Audit
@@ -36,7 +36,7 @@ def validate(
     ] = None,
     config: Annotated[Path | None, typer.Option(help="alias of FILE, as in other commands", show_default=False)] = None,
     insecure: Annotated[bool, typer.Option(help="allow what `serve --insecure` allows")] = False,
-) -> None:
+) -> Answer:
     """Name every mistake of a configuration with its line and the way out. Exit 2 if there is one; connects to nothing."""
     if file is not None and config is not None:
         fail(f"{file} and --config {config} are two files; name one")
@@ -55,14 +55,16 @@ def validate(
     noted = [*_cut_values(found.text), *(notes(found.settings) if found.settings is not None else ())]
     for note in noted:
         say(f"{file}: note: {note}")
-    if mistakes:
+    told = [{"line": each.line, "where": each.where, "what": str(each)} for each in mistakes]
+    answer = Answer({"file": str(file), "mistakes": told, "notes": noted}, "", 2 if mistakes else 0)
+    if mistakes or found.settings is None:
         many = "mistake; correct it" if len(mistakes) == 1 else "mistakes; correct them"
         say(f"latchscope: {file} has {len(mistakes)} {many} and try again")
-        raise typer.Exit(2)
-    assert found.settings is not None
+        return answer
     count = len(found.settings.databases)
     outcome = f"{len(noted)} note{'' if len(noted) == 1 else 's'}" if noted else "no mistakes"
     say(f"{file}: {count} database{'' if count == 1 else 's'}; {outcome}")
+    return answer
 
 
 def _cut_values(text: YamlText) -> Iterator[str]:
@@ -379,7 +381,7 @@ notify_cli = typer.Typer(no_args_is_help=True)
 def send_test(
     names: Annotated[list[str] | None, typer.Argument(help="names of receivers; default: all")] = None,
     config: ConfigOption = CONFIG,
-) -> None:
+) -> Answer:
     """Send each receiver a test message. Exit 1 if one did not accept it."""
     from service.notify.messages import receivers, try_out  # a start of latchscope for this command alone
 
@@ -390,14 +392,14 @@ def send_test(
     for name in names or ():
         if name not in known:
             fail(f"`notifications` and `webhooks` have no {name}; the names are: {', '.join(known)}")
-    audit, failed = Audit(settings.auth.audit_file), False
+    audit, results = Audit(settings.auth.audit_file), []
     try:
         for result in try_out(settings, [known[name] for name in names or known]):
-            failed = failed or result.why is not None
             audit.record("command line", "notify test", result.target, result.why or "sent")
-            outcome = f"not sent: {result.why}" if result.why else "sent"
-            typer.echo(visible(f"{result.target}: {outcome} ({result.service})"))
+            results.append(result)
     except MissingExtra as error:
         fail(str(error))
-    if failed:
-        raise typer.Exit(1)
+    outcomes = (
+        f"{each.target}: {f'not sent: {each.why}' if each.why else 'sent'} ({each.service})" for each in results
+    )
+    return Answer(results, "\n".join(map(visible, outcomes)), 1 if any(each.why for each in results) else 0)

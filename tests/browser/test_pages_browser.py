@@ -387,6 +387,7 @@ def test_fleet_table_stays_in_its_card_and_breaks_no_name_in_the_middle(storm: R
     for width in (1024, 1280, 1440):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate(f"{beyond}(document.querySelector('table.fleet'))") < 0, width
+    storm.wait(lambda: storm.json("/api/v1/databases/undo-storm")["state"] == "Critical", 5 * HANGS)
     cache = page.locator(".fleet .hot code", has_text="dc_rollback_segments").first
     assert "dc_<wbr>rollback_<wbr>segments" in cache.inner_html()
     expect(cache).to_have_css("overflow-wrap", "normal")
