@@ -199,7 +199,10 @@ NOTHING_IS_REPLACED = (
 )
 """The comment above the `create view` statement, which on purpose replaces nothing."""
 
-UP_TO_12_1 = "-- For releases up to 12.1 only. From 12.2 on mutexes guard the row cache: leave out the next two statements there."
+UP_TO_12_1 = (
+    "-- For releases up to 12.1 only. From 12.2 on mutexes guard the row cache: leave out the next two statements there,\n"
+    "-- or print the script of your release, such as `latchscope grants --for 19c`, which has none of them."
+)
 """Which databases need the view over x$kqrst."""
 
 ANYBODY = "<user>"
@@ -381,7 +384,8 @@ def _user(kind: DatabaseKind, user: str) -> Iterator[str]:
     common = TRAITS[kind].common_user
     everywhere = " container = all" if common else ""
     profile = "C##LATCHSCOPE_PROFILE" if common else "LATCHSCOPE_PROFILE"
-    yield "-- A password that expired would end the monitoring some night. At most five sessions, if resource_limit is true:"
+    yield "-- A password that expired would end the monitoring some night. Where your rules want a lifetime, write it here, and"
+    yield "-- change the password in time: its file is read at each login. At most five sessions, if resource_limit is true:"
     yield "-- one polls, one replaces it if it no longer answers, one acts for a person, one belongs to a command,"
     yield "-- and one may be dead without the database knowing. Raise it if several latchscopes, or several entries of one,"
     yield "-- watch the same instance with this user."

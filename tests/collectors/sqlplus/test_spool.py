@@ -352,6 +352,10 @@ def test_hang_is_told_by_a_spooled_file_with_who_holds_it() -> None:
     (hang,) = scenarios()["ddl-hang"].hangs
     scenario = replace(scenarios()["ddl-hang"], hangs=(replace(hang, in_library_cache=5),))
     got = diagnose(delta_of(read(SqlPlus(scenario, 90.0).run(sqlplus_script(10, 3)))))  # type: ignore[arg-type]
+    short = diagnose(delta_of(read(SqlPlus(scenario, 90.0).run(sqlplus_script(10, hang=True)))))  # type: ignore[arg-type]
+    assert short.severity == got.severity and short.blockers and got.blockers
+    for one, other in zip(short.blockers.chains, got.blockers.chains, strict=True):
+        assert (one.end, one.action) == (other.end, other.action) and one.action is not None
     assert (got.severity, [one.cause for one in got.findings]) == ("critical", ["row-cache-lock-hang"])
     live = diagnose(hung_polls(scenario))
     assert [(one.cause, one.severity) for one in live.findings] == [(one.cause, one.severity) for one in got.findings]
