@@ -443,6 +443,7 @@ def main() -> None:
     """Write every file that is not as it should be."""
     for path, text in texts().items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             print(path.relative_to(ROOT))
 
