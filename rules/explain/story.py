@@ -20,7 +20,7 @@ from rules.changes import nearest_to, told
 from rules.confirmation import ONLY_THEN, speaks_against
 from rules.cost import TIME_SPENT
 from rules.explain.library_cache import LIBRARY_CACHE_WAITS
-from rules.formatting import counted, few, length, percent, sentence, within
+from rules.formatting import Value, counted, few, length, percent, say, sentence, within
 from rules.grade import counted_in_words
 from rules.hangs.blockers import named_session
 from rules.hangs.model import Blockers, WaitChain
@@ -29,7 +29,6 @@ from rules.logs import weighed
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Confidence, Diagnosis, Figure, Finding, Logged, Severity
 from rules.samples import within_cache
-from rules.words import Value, say
 
 HOME = Path(__file__).parent / "words.yaml"
 MOST_OF_THEM = 0.9

@@ -192,7 +192,7 @@ def room_views(diagnosis: Diagnosis) -> Sequence[RoomView]:
 def _room(name: str, value: float, bound: float, unit: str, derivation: str) -> RoomView:
     shown, held = words.whole(value, unit), words.whole(bound, unit)
     below = f"{words.amount(bound / value)} times below the bound" if value > 0 and bound / value >= 2 else ""
-    picture = sparklines.bullet(value, bound, (0.0, bound), f"{name}: {shown}, bound {held}", "fine", (held, ""), 570)
+    picture = sparklines.bullet(value, bound, None, f"{name}: {shown}, bound {held}", "fine", (held, ""), 570)
     return RoomView(
         name=f"{name[:1].upper()}{name[1:]}",
         value=shown,

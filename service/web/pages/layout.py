@@ -46,11 +46,13 @@ from rules.hangs.words import (
 from rules.remedy import OF_MISSES, PLATFORMS, Texts, where
 from service.config.logs import Audit
 from service.escape import pasted, visible
+from service.history.month import hours
 from service.render.parts import OF_A_FINDING, of_each_instance, on_platform
 from service.state.board import Board
 from service.state.window import PRESETS, iso
 from service.web.access import SESSION, Access
 from service.web.api.common import TYPES
+from service.web.charts import sparklines
 from service.web.http import squeezed
 from service.web.pages import words
 from service.web.pages.words import capped
@@ -140,6 +142,8 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "clock": words.clock,
     "iso": iso,
     "share": words.share,
+    "hbar": sparklines.bar,
+    "hours": hours,
     "sessions": words.sessions,
     "amount": words.amount,
     "plural": words.plural,
