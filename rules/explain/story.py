@@ -302,7 +302,10 @@ def _of_hang(chain: WaitChain, blockers: Blockers) -> Iterator[Paragraph]:
         yield Paragraph("check", f"{sentence(action.first)}.", 8)
     else:
         asked = [each.query for each in queries(chain) if each.query]
-        why = ". ".join(map(sentence, (chain.why_no_action or "").rstrip(".").split(": ", 1)))
+        reason = (chain.why_no_action or "").rstrip(".")
+        if chain.end is not None and reason.startswith("it "):
+            reason = f"session {named_session(chain.end)}{reason[2:]}"
+        why = ". ".join(map(sentence, reason.split(": ", 1)))
         said = tell("ask facts") if chain.missing_alone else tell("ask", why=why)
         yield Paragraph("do", said, 9, tuple(asked[:1]))
     yield Paragraph("do not", tell("left alone"), 8)
