@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
 
@@ -64,7 +63,7 @@ class Paragraph:
     kind: Kind
     words: str
     weight: int
-    """What a small screen keeps: of 9 all, of less the first sentence, and below 5 nothing where it is full."""
+    """9 stays on every screen, 5 and less is left out first where a screen is full, and what is lighter loses words before."""
     code: tuple[str, ...] = ()
     """Statements to paste, in this order."""
     figures: tuple[Figure, ...] = ()
@@ -85,15 +84,10 @@ def tell(name: str, **values: Value) -> str:
     return say(SENTENCES[name], values)
 
 
-@cache
-def _words() -> Mapping[str, FirstScreen]:
-    return {name: FirstScreen(**said) for name, said in _SAID.items()}
-
-
 def screen(name: str, **values: Value) -> FirstScreen:
     """The first screen of a state of words.yaml, its slots filled."""
-    plain = _words()[name]
-    return FirstScreen(*(say(text, values) for text in (plain.title, plain.lede, plain.do, plain.check, plain.do_not)))  # type: ignore[arg-type]
+    said: Mapping[str, Any] = {part: say(text, values) for part, text in _SAID[name].items()}
+    return FirstScreen(**said)
 
 
 def first_screen(diagnosis: Diagnosis, easing: Easing | None = None, *, watched: bool = True) -> FirstScreen:
