@@ -44,7 +44,8 @@ REACH_BYTES = 32_768
 """zlib looks back this far, so more of a frame is useless."""
 OPEN_FRAMES = 128
 """Frames that are kept ready, some 60 kB each. Another one takes a tenth of a millisecond."""
-LEVEL = 3
+LEVEL = 6
+"""Of zlib. 3 takes 0.03 ms less of a poll, and a tenth more room."""
 Day = tuple[str, str]
 """Database and UTC date."""
 
