@@ -108,8 +108,8 @@ def maybe(**kinds: Any) -> list[Column[Any]]:
     return [Column(name, kind) for name, kind in kinds.items()]
 
 
-# The chosen figures. A new one needs its name here, its value in record.py, and perhaps a name in history/curves.py. A start adds
-# its columns.
+# The chosen figures. A new one needs its name here, its value in record.py, and perhaps a name in history/curves.py. The next
+# start adds its columns.
 
 MEANS = ("share", "waiting")
 """Share of DB time lost in row cache waits (0 to 1), and the sessions that waited on average: means over a poll or an hour."""

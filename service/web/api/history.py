@@ -25,6 +25,8 @@ from service.history.curves import (
 )
 from service.history.differences import differences
 from service.history.marks import BadMark, set_mark
+from service.history.month import Month, month_named
+from service.history.month import month as month_of
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import BadWindow, Window, iso, parse_duration, parse_window
 from service.store.repository import Repository
@@ -107,6 +109,14 @@ def compare_api(board: Board, store: Repository, access: Access) -> APIRouter:
 
 def episodes_api(board: Board, store: Repository, access: Access) -> APIRouter:
     router = store_router(access)
+
+    @router.get("/month")
+    def get_month(month: Annotated[str, Query(description="YYYY-MM, this or last")] = "this") -> Month:
+        """What a month cost on all databases, by cause and database, and what ended its problems."""
+        try:
+            return month_of(store, month_named(month, datetime.now(UTC)))
+        except BadWindow as error:
+            raise HTTPException(422, str(error)) from None
 
     @router.get("/databases/{db}/episodes", responses=NOT_FOUND)
     def list_episodes(

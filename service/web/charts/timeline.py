@@ -25,6 +25,7 @@ from service.web.charts.svg import (
     Gap,
     WatchedStretch,
     gap_marks,
+    levelled,
     line_of,
     thinned,
     top,
@@ -34,6 +35,8 @@ from service.web.charts.svg import (
 
 MOST = 480
 """Most stretches in a drawing. More could not be distinguished."""
+LEVEL = 60.0
+"""Seconds over which a chart averages rare sleeps, so that another interval of polls is no step in it."""
 SLACK = timedelta(milliseconds=10)
 """Times are kept in whole milliseconds."""
 STEP = timedelta(minutes=5)
@@ -139,6 +142,8 @@ def overview(
     found = store.snapshots.details(database, wanted, window.begin, window.end, newest)
     panels = [*_panels(figures, found, caches, keys, most_lines)]
     thin = -(-len(stretches) // MOST) if stretches else 1
+    if chosen == "poll" and stretches:
+        panels = [levelled(each, stretches, LEVEL) if each.key == "sleeps" else each for each in panels]
     fewer, thinner = thinned(stretches, panels, thin)
     words = WORDS[chosen] + (f", {thin} averaged at a time" if thin > 1 else "")
     late = wanted and stretches and (not len(found.times) or moment(int(found.times[0])) > stretches[0].end + HOUR)

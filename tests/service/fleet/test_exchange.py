@@ -39,7 +39,7 @@ from service.watch.worker import Worker
 from service.web import presenters
 from service.web.presenters import database_out
 from tests.service.stage import AtOnce, Stage
-from tests.service.stores import Place, Postgres
+from tests.service.stores import Place
 
 NAME = "undo-storm"
 POLLS = (36.0, 38.0, 40.0, 42.0)
@@ -94,12 +94,10 @@ class Pair:
 
 
 @pytest.fixture
-def pair(postgres: Postgres, tmp_path: Path) -> Iterator[Pair]:
-    place = Place("postgresql", tmp_path, postgres)
-    made = Pair(place)
+def pair(shared: Place) -> Iterator[Pair]:
+    made = Pair(shared)
     yield made
     made.store.close()
-    place.close()
 
 
 def test_follower_and_owner_give_the_same_answers(pair: Pair) -> None:

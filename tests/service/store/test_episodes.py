@@ -24,7 +24,7 @@ from tests.oracle_standin.deadline import HANGS, within
 from tests.service.stage import BEGAN as STAGE_BEGAN
 from tests.service.stage import AtOnce, Stage, write_poll
 from tests.service.store.test_topics import episode as stored_episode
-from tests.service.stores import Place, Postgres
+from tests.service.stores import Place
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -54,12 +54,10 @@ def store(tmp_path: Path) -> Iterator[Repository]:
 
 
 @pytest.fixture
-def postgresql(postgres: Postgres, tmp_path: Path) -> Iterator[Engine]:
-    place = Place("postgresql", tmp_path, postgres)
-    engine = create_engine(place.url)
+def postgresql(shared: Place) -> Iterator[Engine]:
+    engine = create_engine(shared.url)
     yield engine
     engine.dispose()
-    place.close()
 
 
 def test_episode_log_records_the_changes_made_by_polls_of_a_storm(store: Repository, stage: Stage) -> None:

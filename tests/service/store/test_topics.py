@@ -264,6 +264,16 @@ def test_nothing_is_deleted_by_a_clock_that_nobody_else_has(
     assert watch.upkeep(BEGAN + AHEAD + timedelta(hours=25)) == 2 and not store.reports.newest(9)
 
 
+def test_new_store_does_not_doubt_a_clock_that_the_first_poll_confirms(
+    store: Repository, stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    watch = Watch(store, stage, "erp1", "erp2")
+    watch.start()
+    watch.poll(BEGAN + DAY, "erp1")
+    assert watch.upkeep(BEGAN + DAY) == 1 and caplog.records == []
+    assert watch.upkeep(BEGAN + AHEAD) == 1 and "our clock says" in caplog.records[0].getMessage()
+
+
 def test_clock_that_jumps_deletes_nothing_and_one_that_was_off_for_days_goes_on(
     store: Repository, stage: Stage
 ) -> None:
