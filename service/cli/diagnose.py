@@ -131,6 +131,8 @@ def diagnose(
     if output is None and form == "text":
         fit_to_terminal()
     window = _window(since, until)
+    if "" in files:
+        fail("FILE is empty; does a variable of your shell have no value?")
     with _progress() as step:
         outcome = inputs.diagnose_all(files, step, window)
     outcome.diagnosed = under_one_name(outcome.diagnosed)
