@@ -43,11 +43,18 @@ class SignalContext:
     delta: Delta
     caches: CacheMap | None = None  # the map of the Delta, if the caller has it already
     focus: int | None = None  # the child to describe, if it is not the hottest
+    found: frozenset[str] = frozenset()  # caches of troubles whose cause is found: the others are judged by what these leave
 
     def focused_on(self, child: int) -> "SignalContext":
         """This context with another child to describe. Who waits and what it costs stays, because no child changes it."""
         other = replace(self, focus=child)
         vars(other).update(map=self.map, crowd=self.crowd, look=self.look, lost=self.lost, hot_caches=self.hot_caches)
+        return other
+
+    def beside(self, found: Iterable[str]) -> "SignalContext":
+        """This context to judge what the troubles of some caches leave, because their cause is found."""
+        other = replace(self, found=self.found.union(found))
+        vars(other).update(map=self.map, crowd=self.crowd, look=self.look, lost=self.lost)
         return other
 
     @property
@@ -136,7 +143,7 @@ class SignalContext:
         sleeps = self.delta.by_number("v$latch_children", "child#", "sleeps") if known else {}
         lost = {surface: self.surface_wait_seconds(surface) for surface in self.surfaces}
         met = {surface: self.crowd.caches(event) for surface, event in SURFACE_EVENTS.items()} if self.crowd else {}
-        return HotCaches(self.delta.rows("v$rowcache"), self.map, sleeps, met, lost)
+        return HotCaches(self.delta.rows("v$rowcache"), self.map, sleeps, met, lost, self.found)
 
     @cached_property
     def latch(self) -> LatchStatistics:
