@@ -43,7 +43,7 @@ class SignalContext:
     delta: Delta
     caches: CacheMap | None = None  # the map of the Delta, if the caller has it already
     focus: int | None = None  # the child to describe, if it is not the hottest
-    found: frozenset[str] = frozenset()  # caches of troubles whose cause is found: the others are judged by what these leave
+    found: frozenset[tuple[str, ...]] = frozenset()  # caches of each cause that is found; the others are judged by what is left
 
     def focused_on(self, child: int) -> "SignalContext":
         """This context with another child to describe. Who waits and what it costs stays, because no child changes it."""
@@ -51,8 +51,8 @@ class SignalContext:
         vars(other).update(map=self.map, crowd=self.crowd, look=self.look, lost=self.lost, hot_caches=self.hot_caches)
         return other
 
-    def beside(self, found: Iterable[str]) -> "SignalContext":
-        """This context to judge what the troubles of some caches leave, because their cause is found."""
+    def beside(self, found: Iterable[tuple[str, ...]]) -> "SignalContext":
+        """This context to judge what the troubles of found causes leave, given the caches of each."""
         other = replace(self, found=self.found.union(found))
         vars(other).update(map=self.map, crowd=self.crowd, look=self.look, lost=self.lost)
         return other

@@ -72,8 +72,8 @@ def judged(context: SignalContext, causes: Iterable[Cause], *, quiet: bool = Fal
 def _beside(context: SignalContext, related: Sequence[Verdict]) -> SignalContext | None:
     """The context to judge the troubles that are left once some are found. None where nothing new is found, or nothing left."""
     standing = [one for one in related if isinstance(one, Hypothesis) and one.named and one.costs]
-    beside = context.beside(name for one in standing for name in one.cause.caches)
-    left = beside.hot_caches.waited_for(ROW_CACHE_SURFACES, (), beside.found) or 0.0
+    beside = context.beside(one.cause.caches for one in standing)
+    left = beside.hot_caches.waited_for(ROW_CACHE_SURFACES, (), beside.hot_caches.found_beside(())) or 0.0
     if beside.found == context.found or left < TENTH * (context.row_cache_wait_seconds or 0.0):
         return None
     return None if severity_of(context.impact_by(left)) in (None, Severity.INFO) else beside

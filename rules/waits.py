@@ -23,7 +23,7 @@ from collectors.model import (
 from rules.base import remembered
 from rules.cache_map import CacheMap
 from rules.model import AttributedBy, Impact, Severity, Surface
-from rules.samples import LATCH_EVENT, MINIMUM_WAITERS, MetWaiting, Samples
+from rules.samples import AGREEING, LATCH_EVENT, MINIMUM_WAITERS, MetWaiting, Samples
 from rules.waiting import WaitingLook, hanging
 
 # Seconds of the waits that ended, as v$system_event counts them, and whether it counts all of them.
@@ -176,11 +176,11 @@ class HotCaches:
         sleeps: Mapping[int, float],
         waiters: Mapping[Surface, Mapping[str, float]],
         seconds: Mapping[Surface, float | None],
-        found: Set[str] = frozenset(),
+        found: Set[tuple[str, ...]] = frozenset(),
     ) -> None:
         """`sleeps` by child of the latch, `waiters` sampled by cache, `seconds` lost on each surface of this instance.
 
-        `found`: caches of troubles whose cause is found already. Others are judged by their share of what these leave.
+        `found`: the caches of each cause that is found already. Other troubles are judged by their share of what these leave.
         """
         self._rowcache, self._map, self._seconds = rowcache, caches, seconds
         self._sleeps, self._waiters, self._found = sleeps, waiters, found
@@ -206,7 +206,7 @@ class HotCaches:
     def others(self, surface: Surface, caches: Iterable[str]) -> Set[Any]:
         """The children or caches that are left out of the whole for some caches: hot ones beside them, and those found."""
         own, hot = self._keys(surface, caches), self._hot(surface)
-        return ((hot if hot & own else set()) | self._keys(surface, self._found)) - own
+        return ((hot if hot & own else set()) | self._keys(surface, self.found_beside(caches))) - own
 
     def beside(self, surfaces: Iterable[Surface], caches: Iterable[str]) -> tuple[str, ...]:
         """The other hot caches on the surfaces on which some caches are hot, and those found."""
@@ -217,8 +217,9 @@ class HotCaches:
         return tuple(sorted(beside))
 
     def found_beside(self, caches: Iterable[str]) -> set[str]:
-        """The caches of found troubles, without some of them."""
-        return set(self.waited_as(self._found)).difference(self.waited_as(caches))
+        """The caches of found troubles that are not those of some caches: within one trouble causes compete."""
+        own, groups = set(self.waited_as(caches)), (set(self.waited_as(group)) for group in self._found)
+        return set[str]().union(*(group for group in groups if not group & own))
 
     def _hot(self, surface: Surface) -> Set[Any]:
         return set(self.children if surface == "latch" else self.caches(surface))
@@ -249,7 +250,8 @@ class HotCaches:
         """
         met = self._waiters.get(surface, {})
         if surface != "latch":
-            return (met, "sampled waiters") if sum(met.values()) >= FEWEST_WAITERS else ({}, None)
+            enough = FEWEST_WAITERS if len(met) > 1 else AGREEING
+            return (met, "sampled waiters") if sum(met.values()) >= enough else ({}, None)
         if sum(met.values()) >= MINIMUM_WAITERS:
             children = {self._map.name(child): child for child in self._map.children}
             return {children.get(name, name): times for name, times in met.items()}, "sampled waiters"

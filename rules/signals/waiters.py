@@ -21,7 +21,7 @@ from rules.library_cache import (
     target_of,
 )
 from rules.model import Surface
-from rules.samples import MINIMUM_WAITERS, NOT_LISTED
+from rules.samples import AGREEING, MINIMUM_WAITERS, NOT_LISTED
 from rules.signals import SIGNALS
 from rules.signals.latch import share_of_sleeps
 from rules.signals.quantities import Subject, certain, left_by
@@ -29,8 +29,6 @@ from rules.waits import BEYOND_PARSING
 
 FEW = 5
 """Fewer waiters that all say the same do so by chance more often than once in twenty."""
-AGREEING = 3
-"""From so few waiters on it counts, with a doubt, that all of them say so."""
 CHANCE = 0.05
 """A share of too few waiters counts where at most so often chance alone puts it on this side of its bound."""
 HALF = 0.5
