@@ -40,6 +40,7 @@ from rules.logs import with_events
 from rules.model import (
     CANNOT_TELL,
     Candidate,
+    Confidence,
     Diagnosis,
     DiagnosisBasis,
     Finding,
@@ -47,6 +48,7 @@ from rules.model import (
     RuledOut,
     Severity,
     State,
+    Surface,
     Undetermined,
     worst,
 )
@@ -65,8 +67,16 @@ def judged(context: SignalContext, causes: Iterable[Cause], *, quiet: bool = Fal
     refuted = [refute(one) if isinstance(one, Hypothesis) else one for one in hypotheses(context, known, quiet=quiet)]
     related = relate([one for one in refuted if not quiet or isinstance(one, Hypothesis)])
     if not quiet and (beside := _beside(context, related)) is not None:
-        return judged(beside, known)
+        whole = {one.cause.id for one in related if isinstance(one, Hypothesis)}
+        return [_less_sure(one) if one.cause not in whole else one for one in judged(beside, known)]
     return [grade(one, related) if isinstance(one, Hypothesis) else one for one in related]
+
+
+def _less_sure(verdict: CauseVerdict) -> CauseVerdict:
+    """A verdict on what other troubles leave, which is less than the whole to judge by."""
+    if not isinstance(verdict, Finding):
+        return verdict
+    return verdict.model_copy(update={"confidence": verdict.confidence.at_most(Confidence.MEDIUM)})
 
 
 def _beside(context: SignalContext, related: Sequence[Verdict]) -> SignalContext | None:
@@ -242,9 +252,11 @@ def _candidates(context: SignalContext, causes: Mapping[str, Cause], verdict: Di
     caches = {cache for finding in troubled for cache in causes[finding.cause].caches or (finding.cache,) if cache}
     if context.hot is not None and context.gate not in (None, Severity.INFO):
         caches |= {cache.parameter for cache in context.hot.caches if cache.parameter}
-    unexplained = {trouble.surface for trouble in verdict.troubles if not trouble.causes}
-    for surface in unexplained:
-        caches.update(*context.hot_caches.named(surface))
+    unexplained = set[Surface]()
+    for trouble in verdict.troubles:
+        if not trouble.causes and severity_of(trouble) is not Severity.INFO:
+            unexplained.add(trouble.surface)
+            caches.update(trouble.caches)
     surfaces, both = unexplained | {finding.surface for finding in troubled}, caches_of_both_locks(context)
     namespaces = namespaces_waited_for(context)
 

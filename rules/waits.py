@@ -252,10 +252,10 @@ class HotCaches:
         if surface != "latch":
             enough = FEWEST_WAITERS if len(met) > 1 else AGREEING
             return (met, "sampled waiters") if sum(met.values()) >= enough else ({}, None)
-        if sum(met.values()) >= MINIMUM_WAITERS:
-            children = {self._map.name(child): child for child in self._map.children}
-            return {children.get(name, name): times for name, times in met.items()}, "sampled waiters"
-        return self._sleeps, "sleeps of children"
+        children = {guarded.name: child for child, guarded in self._map.children.items() if guarded.name}
+        named = {children[name]: times for name, times in met.items() if name in children}
+        enough = max(MINIMUM_WAITERS, OWN * sum(met.values()))
+        return (named, "sampled waiters") if sum(named.values()) >= enough else (self._sleeps, "sleeps of children")
 
     def parts(self, surface: Surface) -> tuple[Part, ...]:
         """What sessions waited for on a surface, the dearest first. The shares add up to 1."""
