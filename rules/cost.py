@@ -243,9 +243,7 @@ def _left(share: float, causes: Sequence[Finding]) -> Part:
     return Part((), share)
 
 
-def _trouble(
-    context: SignalContext, surface: Surface, part: Part, lost: float, causes: Sequence[Finding]
-) -> Trouble:
+def _trouble(context: SignalContext, surface: Surface, part: Part, lost: float, causes: Sequence[Finding]) -> Trouble:
     impact = context.impact_by(part.share * lost)
     return Trouble(
         surface=surface,

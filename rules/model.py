@@ -387,7 +387,9 @@ class Trouble(Impact):
 
     surface: Surface
     cache: str | None = Field(description="null if the waits are for many caches, or no figure says for which")
-    caches: tuple[str, ...] = Field((), description="all that its child guards or its id stands for; empty with `cache` null")
+    caches: tuple[str, ...] = Field(
+        (), description="all that its child guards or its id stands for; empty with `cache` null"
+    )
     attributed_by: AttributedBy | None = Field(None, description="which figures say whose the waits were")
     child: int | None = None
     causes: tuple[str, ...] = Field(

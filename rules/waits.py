@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from collectors.model import (
     RESULT_CACHE_LATCH,
@@ -243,15 +243,14 @@ class HotCaches:
         return bool(sizes) and max(sizes.values()) < OWN * sum(sizes.values())
 
     @remembered
-    def _times(self, surface: Surface) -> tuple[Mapping[Any, float], AttributedBy | None]:
+    def _times(self, surface: Surface) -> tuple[Mapping[Any, float], AttributedBy]:
         """By child or cache, the figures that say best whose the time lost on a surface was, and what they are.
 
         Sampled waiters weigh by time. A sleep counts the same however long it was, but there are more of them.
         """
         met = self._waiters.get(surface, {})
         if surface != "latch":
-            enough = FEWEST_WAITERS if len(met) > 1 else AGREEING
-            return (met, "sampled waiters") if sum(met.values()) >= enough else ({}, None)
+            return met, "sampled waiters"
         children = {guarded.name: child for child, guarded in self._map.children.items() if guarded.name}
         named = {children[name]: times for name, times in met.items() if name in children}
         enough = max(MINIMUM_WAITERS, OWN * sum(met.values()))
@@ -260,8 +259,8 @@ class HotCaches:
     def parts(self, surface: Surface) -> tuple[Part, ...]:
         """What sessions waited for on a surface, the dearest first. The shares add up to 1."""
         sizes, by = self._times(surface)
-        if not any(sizes.values()) and surface == "lock":
-            sizes, by = self._changes, "changes"
+        if surface != "latch" and sum(sizes.values()) < (FEWEST_WAITERS if len(sizes) > 1 else AGREEING):
+            sizes, by = self._changes if surface == "lock" else {}, "changes"
         whole = sum(sizes.values())
         ordered = sorted(sizes.items(), key=lambda item: (-item[1], str(item[0])))
         return tuple(self._part(key, size / whole, by) for key, size in ordered if size) or (Part((), 1.0),)

@@ -7,7 +7,7 @@ from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, 
 from rules.base import remembered
 from rules.cache_map import look_up, why_not_inferred
 from rules.context import Known, SignalContext, SignalValue, Unknown
-from rules.formatting import count, function_of
+from rules.formatting import function_of
 from rules.samples import LATCH_EVENT
 from rules.signals import SIGNALS
 from rules.signals.instance import average_wait
