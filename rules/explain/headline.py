@@ -1,12 +1,12 @@
 """The one sentence of a Diagnosis: what is wrong, where, and what it costs."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from collectors.model import RESULT_CACHE_LATCH, Missing, number, spoken, text
 from rules.base import meets
 from rules.baseline import UsualRange, against_usual
-from rules.cause import Cause
+from rules.cause import Cause, catalogue
 from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
 from rules.contradictions import contradictions
 from rules.cost import (
@@ -27,7 +27,19 @@ from rules.hangs.model import WaitingGroup
 from rules.hangs.words import behind_circle
 from rules.judge import OpenCause
 from rules.latch import takes
-from rules.model import CANNOT_TELL, Confidence, Figure, Finding, Impact, OtherWait, Severity, Step, Surface, Trouble
+from rules.model import (
+    CANNOT_TELL,
+    Confidence,
+    Diagnosis,
+    Figure,
+    Finding,
+    Impact,
+    OtherWait,
+    Severity,
+    Step,
+    Surface,
+    Trouble,
+)
 from rules.remedy import Confirmation
 from rules.samples import MINIMUM_WAITERS, RESULT_CACHE, within_cache
 from rules.waiting import HANGING_SECONDS, WAITING_SESSIONS, StillWaiting, hanging, most_waited_for
@@ -175,18 +187,21 @@ def waiting_groups(context: SignalContext) -> tuple[WaitingGroup, ...]:
     return tuple(sorted(groups, key=lambda group: (-group.hanging, -group.sessions, group.event, group.cache)))
 
 
-# Two troubles at once, in the headline and in the steps: the trouble beside the first finding.
+# Several troubles at once, in the headline and in the steps: those beside the first finding.
+
+MOST_NAMED = 3
+"""Troubles beside the first finding that a headline names. The page and the terminal list all."""
 
 
 def others(context: SignalContext, findings: Sequence[Finding]) -> list[Trouble]:
-    """The troubles that the first finding does not explain."""
+    """The troubles that the first finding does not explain: those of a warning, and of a notice if one cache has no cause."""
     first = findings[0].cause if findings and findings[0].severity is not Severity.INFO else None
-    dear = [
-        trouble
-        for trouble in troubles(context, findings)
-        if (severity_of(trouble) or Severity.INFO).rank >= Severity.WARNING.rank
-        or (first is None and trouble.surface == "result-cache")
-    ]
+    dear = []
+    for trouble in troubles(context, findings):
+        worse = severity_of(trouble) or Severity.INFO
+        least = Severity.WARNING if trouble.causes or not trouble.cache else Severity.NOTICE
+        if worse.rank >= least.rank or (first is None and trouble.surface == "result-cache"):
+            dear.append(trouble)
     if first is None:
         spoken_of = next((trouble for trouble in dear if trouble.surface in ROW_CACHE_SURFACES), None)
         return [trouble for trouble in dear if trouble is not spoken_of]
@@ -194,24 +209,52 @@ def others(context: SignalContext, findings: Sequence[Finding]) -> list[Trouble]
 
 
 def beside(context: SignalContext, findings: Sequence[Finding]) -> str | None:
-    """The other troubles in a few words. None without any."""
+    """The part of the first finding, and the other troubles in a few words. None without any."""
     names = _others_in_words(context, findings)
-    return f"beside it {names}" if names else None
+    first = findings[0].cause if findings else None
+    own = [trouble for trouble in troubles(context, findings) if first in trouble.causes and trouble.cache]
+    has = " and ".join(f"{trouble.cache} {_costs(trouble)}" for trouble in own)
+    return f"{has}, beside it {names}" if names and has else f"beside it {names}" if names else None
 
 
 def _others_in_words(context: SignalContext, findings: Sequence[Finding]) -> str:
-    return " and ".join(_told(trouble, findings) for trouble in others(context, findings))
+    beside = others(context, findings)
+    more = len(beside) - MOST_NAMED
+    named = [in_words(trouble, findings) for trouble in beside[:MOST_NAMED]]
+    return " and ".join([*named, *([f"{more} more"] if more > 0 else [])])
 
 
-def _told(trouble: Trouble, findings: Sequence[Finding]) -> str:
+def in_words(trouble: Trouble, findings: Sequence[Finding]) -> str:
+    """Where it is, what it costs, and its cause: dc_users (row cache mutex) costs 23.9 %: cause open."""
     event = SURFACE_EVENTS.get(trouble.surface, "the result cache latch")
     cause = next((finding.name for finding in findings if finding.cause in trouble.causes), None)
     what = f"{trouble.cache} ({event})" if trouble.cache else event
+    return f"{what} {_costs(trouble)}: {cause[:1].lower() + cause[1:] if cause else 'cause open'}"
+
+
+def _costs(trouble: Trouble) -> str:
     if trouble.share_of_db_time is None:
-        cost = f"keeps {trouble.waiting_sessions or 0.0:.2f} sessions waiting"
-    else:
-        cost = f"costs {percent(trouble.share_of_db_time)}"
-    return f"{what} {cost}: {cause[:1].lower() + cause[1:] if cause else 'cause open'}"
+        return f"keeps {trouble.waiting_sessions or 0.0:.2f} sessions waiting"
+    return f"costs {percent(trouble.share_of_db_time)}"
+
+
+def parts_in_words(diagnosis: Diagnosis) -> Iterator[str]:
+    """A line for each trouble where there are several, with what is open where none is found."""
+    if len(diagnosis.troubles) < 2:
+        return
+    for trouble in diagnosis.troubles:
+        line = in_words(trouble, diagnosis.findings)
+        known = [one for one in diagnosis.undetermined if not trouble.causes and _may_be(one.cause, trouble)]
+        missing = {one.missing: one for one in reversed(known)}
+        why = "; ".join(f"{one.cause} not judged for lack of {one.missing}" for one in missing.values())
+        yield line if trouble.causes else f"{line}, {why or 'all that fit it are ruled out'}"
+
+
+def _may_be(name: str, trouble: Trouble) -> bool:
+    """Whether a cause may be that of a trouble."""
+    cause = catalogue().get(name)
+    here = cause is not None and trouble.surface in cause.surfaces
+    return here and not (cause.drags or trouble.cache and set(trouble.caches).isdisjoint(cause.caches))
 
 
 def at_once(context: SignalContext) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rules.base import FOUNDED_ON
 from rules.cause import AnyOf, Cause, Condition
 from rules.changes import nearest_to, told
-from rules.explain.headline import speaks_against
+from rules.explain.headline import parts_in_words, speaks_against
 from rules.explain.library_cache import LIBRARY_CACHE_WAITS
 from rules.explain.walk import LARGEST_WAIT, TIME_SPENT
 from rules.formatting import compared, counted, percent, sentence
@@ -102,6 +102,7 @@ def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
             yield Part(
                 _step(diagnosis, step), needed=step.step == LIBRARY_CACHE_WAITS or diagnosis.library_cache is None
             )
+    yield Part([line for each in parts_in_words(diagnosis) for line in wrapped(f"By cache: {each}.")], needed=True)
     troubles = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
     for place, finding in enumerate(troubles):
         short = wrapped(
