@@ -120,7 +120,7 @@ class Relation(Frozen):
     shares: str | None = Field(None, description="both are true; that one is the special case, and is shown above")
     drags: Literal["row-cache", "parsed-caches"] | None = Field(
         None,
-        description="it makes any row cache wait, or that for what a parse or a logon reads; it explains what has no sign of its own",
+        description="it makes sessions wait for the row cache, or for what parses and logons read; explains what has no own sign",
     )
     because: str | None = Field(None, description="why, as a clause")
 

@@ -253,8 +253,9 @@ def parts_in_words(diagnosis: Diagnosis) -> Iterator[str]:
 def _may_be(name: str, trouble: Trouble) -> bool:
     """Whether a cause may be that of a trouble."""
     cause = catalogue().get(name)
-    here = cause is not None and trouble.surface in cause.surfaces
-    return here and not (cause.drags or trouble.cache and set(trouble.caches).isdisjoint(cause.caches))
+    if cause is None or cause.drags or trouble.surface not in cause.surfaces:
+        return False
+    return not trouble.cache or bool(set(trouble.caches) & set(cause.caches))
 
 
 def at_once(context: SignalContext) -> str | None:
