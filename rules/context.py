@@ -1,5 +1,6 @@
 """One Delta prepared for judgement: the children of the row cache latch, their caches, the hottest child, the cost."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -145,7 +146,10 @@ class SignalContext:
         sleeps = self.delta.by_number("v$latch_children", "child#", "sleeps") if known else {}
         lost = {surface: self.surface_wait_seconds(surface) for surface in self.surfaces}
         met = {surface: self.crowd.caches(event) for surface, event in SURFACE_EVENTS.items()} if self.crowd else {}
-        return HotCaches(self.delta.rows("v$rowcache"), self.map, sleeps, met, lost, self.found)
+        still = {surface: defaultdict[str, float](float) for surface in SURFACE_EVENTS}
+        for waiter in self.look.of(SURFACE_EVENTS) if self.look else ():
+            still[waiter.surface][waiter.cache] += waiter.inside
+        return HotCaches(self.delta.rows("v$rowcache"), self.map, sleeps, met, lost, self.found, still)
 
     @cached_property
     def latch(self) -> LatchStatistics:

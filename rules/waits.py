@@ -177,13 +177,15 @@ class HotCaches:
         waiters: Mapping[Surface, Mapping[str, float]],
         seconds: Mapping[Surface, float | None],
         found: Set[tuple[str, ...]] = frozenset(),
+        still: Mapping[Surface, Mapping[str, float]] = {},
     ) -> None:
         """`sleeps` by child of the latch, `waiters` sampled by cache, `seconds` lost on each surface of this instance.
 
         `found`: the caches of each cause that is found already. Other troubles are judged by their share of what these leave.
+        `still`: seconds of those who still wait, by cache.
         """
         self._rowcache, self._map, self._seconds = rowcache, caches, seconds
-        self._sleeps, self._waiters, self._found = sleeps, waiters, found
+        self._sleeps, self._waiters, self._found, self._still = sleeps, waiters, found, still
 
     @cached_property
     def children(self) -> tuple[int, ...]:
@@ -260,7 +262,9 @@ class HotCaches:
         """What sessions waited for on a surface, the dearest first. The shares add up to 1."""
         sizes, by = self._times(surface)
         if surface != "latch" and sum(sizes.values()) < (FEWEST_WAITERS if len(sizes) > 1 else AGREEING):
-            sizes, by = self._changes if surface == "lock" else {}, "changes"
+            sizes = self._still.get(surface, {})
+            if surface == "lock" and not any(sizes.values()):
+                sizes, by = self._changes, "changes"
         whole = sum(sizes.values())
         ordered = sorted(sizes.items(), key=lambda item: (-item[1], str(item[0])))
         return tuple(self._part(key, size / whole, by) for key, size in ordered if size) or (Part((), 1.0),)

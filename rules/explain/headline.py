@@ -1,11 +1,11 @@
 """The one sentence of a Diagnosis: what is wrong, where, and what it costs."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from collectors.model import RESULT_CACHE_LATCH, Missing, number, spoken, text
 from rules.baseline import UsualRange, against_usual
-from rules.cause import Cause, catalogue
+from rules.cause import Cause
 from rules.confirmation import speaks_against
 from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
 from rules.contradictions import contradictions
@@ -20,6 +20,7 @@ from rules.cost import (
     troubles,
     unseen_waiters,
 )
+from rules.explain.parts import costs, in_words
 from rules.explain.story import screen
 from rules.formatting import count, over, part_of, percent, sentence, within
 from rules.hangs.blockers import blockers_of, holder_of
@@ -30,7 +31,6 @@ from rules.latch import takes
 from rules.model import (
     CANNOT_TELL,
     Confidence,
-    Diagnosis,
     Figure,
     Finding,
     Impact,
@@ -170,7 +170,7 @@ def beside(context: SignalContext, findings: Sequence[Finding]) -> str | None:
     names = _others_in_words(context, findings)
     first = findings[0].cause if findings else None
     own = [trouble for trouble in troubles(context, findings) if first in trouble.causes and trouble.cache]
-    has = " and ".join(f"{trouble.cache} {_costs(trouble)}" for trouble in own)
+    has = " and ".join(f"{trouble.cache} {costs(trouble)}" for trouble in own)
     return f"{has}, beside it {names}" if names and has else f"beside it {names}" if names else None
 
 
@@ -179,40 +179,6 @@ def _others_in_words(context: SignalContext, findings: Sequence[Finding]) -> str
     more = len(beside) - MOST_NAMED
     named = [in_words(trouble, findings) for trouble in beside[:MOST_NAMED]]
     return " and ".join([*named, *([f"{more} more"] if more > 0 else [])])
-
-
-def in_words(trouble: Trouble, findings: Sequence[Finding]) -> str:
-    """Where it is, what it costs, and its cause: dc_users (row cache mutex) costs 23.9 %: cause open."""
-    event = SURFACE_EVENTS.get(trouble.surface, "the result cache latch")
-    cause = next((finding.name for finding in findings if finding.cause in trouble.causes), None)
-    what = f"{trouble.cache} ({event})" if trouble.cache else event
-    return f"{what} {_costs(trouble)}: {cause[:1].lower() + cause[1:] if cause else 'cause open'}"
-
-
-def _costs(trouble: Trouble) -> str:
-    if trouble.share_of_db_time is None:
-        return f"keeps {trouble.waiting_sessions or 0.0:.2f} sessions waiting"
-    return f"costs {percent(trouble.share_of_db_time)}"
-
-
-def parts_in_words(diagnosis: Diagnosis) -> Iterator[str]:
-    """A line for each trouble where there are several, with what is open where none is found."""
-    if len(diagnosis.troubles) < 2:
-        return
-    for trouble in diagnosis.troubles:
-        line = in_words(trouble, diagnosis.findings)
-        known = [one for one in diagnosis.undetermined if not trouble.causes and _may_be(one.cause, trouble)]
-        missing = {one.missing: one for one in reversed(known)}
-        why = "; ".join(f"{one.cause} not judged for lack of {one.missing}" for one in missing.values())
-        yield line if trouble.causes else f"{line}, {why or 'all that fit it are ruled out'}"
-
-
-def _may_be(name: str, trouble: Trouble) -> bool:
-    """Whether a cause may be that of a trouble."""
-    cause = catalogue().get(name)
-    if cause is None or cause.drags or trouble.surface not in cause.surfaces:
-        return False
-    return not trouble.cache or bool(set(trouble.caches) & set(cause.caches))
 
 
 def at_once(context: SignalContext) -> str | None:

@@ -20,6 +20,7 @@ from rules.changes import nearest_to, told
 from rules.confirmation import ONLY_THEN, speaks_against
 from rules.cost import TIME_SPENT
 from rules.explain.library_cache import LIBRARY_CACHE_WAITS
+from rules.explain.parts import parts_in_words
 from rules.formatting import counted, few, length, percent, sentence, within
 from rules.grade import counted_in_words
 from rules.hangs.model import Blockers, WaitChain
@@ -53,7 +54,8 @@ class FirstScreen:
 
 
 Kind = Literal[
-    "what", "bad", "since", "why", "do", "begin", "check", "do not", "who", "library", "decides", "also", "changed", "log"
+    "what", "bad", "since", "why", "do", "begin", "check", "do not", "who", "library", "decides", "parts", "also", "changed",
+    "log",
 ]  # fmt: skip
 
 
@@ -199,7 +201,9 @@ def story(diagnosis: Diagnosis, source: DeltaSource = "views") -> tuple[Paragrap
         paragraphs += [_who(diagnosis, found[0].cache if found else None)] if trouble else []
     library = [step.statement for step in diagnosis.steps if step.step == LIBRARY_CACHE_WAITS]
     paragraphs += [Paragraph("library", statement, 5 if found else 6) for statement in library]
-    paragraphs += [*_decides(diagnosis, found), _also(diagnosis, found), _changed(diagnosis) if trouble else None]
+    parts = "; ".join(parts_in_words(diagnosis))
+    paragraphs += [*_decides(diagnosis, found), Paragraph("parts", f"{sentence(parts)}." if parts else "", 7)]
+    paragraphs += [_also(diagnosis, found), _changed(diagnosis) if trouble else None]
     places = weighed([event.kind for event in diagnosis.events], MOST_EVENTS)
     paragraphs += [Paragraph("log", _event(diagnosis.events[place]), 3) for place in places]
     return tuple(each for each in paragraphs if each is not None and each.words)
@@ -373,7 +377,9 @@ def _short(why: str) -> str:
 
 def _also(diagnosis: Diagnosis, found: list[Finding]) -> Paragraph | None:
     """Other causes that are found, with what they cost; where something else has most of DB time, the one that is seen."""
+    told_already = {cause for trouble in diagnosis.troubles for cause in trouble.causes if len(diagnosis.troubles) > 1}
     others = found[1:] if found else diagnosis.findings if diagnosis.state == "Elsewhere" else ()
+    others = [each for each in others if each.cause not in told_already]
     costs = [(each, each.impact.share_of_db_time if each.impact else None) for each in others]
     told = [f"{each.title} ({each.cause}{f', {percent(cost)}' if cost else ''})" for each, cost in costs]
     return Paragraph("also", f"{'; '.join(told)}.", 6) if told else None
