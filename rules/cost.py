@@ -215,17 +215,28 @@ def _on(context: SignalContext, surface: Surface, findings: Sequence[Finding]) -
         some = severity_of(context.impact_by(row_cache)) not in (None, Severity.INFO)
         return costs or (some and share * lost >= TENTH * row_cache)
 
-    rest, of_rest = 0.0, list[Finding]()
+    hot = {name for names in context.hot_caches.named(surface) for name in names}
+    told, rest, of_rest = list[tuple[Part, list[Finding]]](), 0.0, list[Finding]()
     for part in parts:
         causes = [finding for finding in findings if _explains(context, finding, surface, part)]
-        storm = bool(causes) and not any(finding.cache for finding in causes)
-        if part.caches and notable(part.share) and not (storm and not context.hot_caches.stands_out(surface, part)):
-            yield _trouble(context, surface, part, lost, causes)
+        storm = bool(causes) and not any(finding.cache for finding in causes) and hot.isdisjoint(part.caches)
+        if part.caches and notable(part.share) and not storm:
+            told.append((part, causes))
         else:
             rest, of_rest = rest + part.share, [*of_rest, *causes]
     if notable(rest):
         causes = [finding for finding in findings if finding in of_rest]
-        yield _trouble(context, surface, _left(rest, causes), lost, causes)
+        told.append((_left(rest, causes), causes))
+    for part, causes in told:
+        yield Trouble(
+            **dict(context.impact_by(part.share * lost) or ()),
+            surface=surface,
+            cache=part.name,
+            caches=part.caches,
+            attributed_by=part.by,
+            child=part.child,
+            causes=tuple(finding.cause for finding in causes),
+        )
 
 
 def _explains(context: SignalContext, finding: Finding, surface: Surface, part: Part) -> bool:
@@ -245,20 +256,6 @@ def _left(share: float, causes: Sequence[Finding]) -> Part:
         caches = dict.fromkeys(ref.parameter for ref in causes[0].caches if ref.parameter)
         return Part(tuple(caches) or (causes[0].cache,), share, "cause", causes[0].child, causes[0].cache)
     return Part((), share)
-
-
-def _trouble(context: SignalContext, surface: Surface, part: Part, lost: float, causes: Sequence[Finding]) -> Trouble:
-    impact = context.impact_by(part.share * lost)
-    return Trouble(
-        surface=surface,
-        cache=part.name,
-        caches=part.caches,
-        attributed_by=part.by,
-        child=part.child,
-        share_of_db_time=impact.share_of_db_time if impact else None,
-        waiting_sessions=impact.waiting_sessions if impact else None,
-        causes=tuple(finding.cause for finding in causes),
-    )
 
 
 def surface_impacts(context: SignalContext) -> tuple[SurfaceImpact, ...]:

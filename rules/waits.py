@@ -207,7 +207,7 @@ class HotCaches:
 
     def others(self, surface: Surface, caches: Iterable[str]) -> Set[Any]:
         """The children or caches that are left out of the whole for some caches: hot ones beside them, and those found."""
-        own, hot = self._keys(surface, caches), self._hot(surface)
+        own, hot = self._keys(surface, caches), set(self.children if surface == "latch" else self.caches(surface))
         return ((hot if hot & own else set()) | self._keys(surface, self.found_beside(caches))) - own
 
     def beside(self, surfaces: Iterable[Surface], caches: Iterable[str]) -> tuple[str, ...]:
@@ -222,9 +222,6 @@ class HotCaches:
         """The caches of found troubles that are not those of some caches: within one trouble causes compete."""
         own, groups = set(self.waited_as(caches)), (set(self.waited_as(group)) for group in self._found)
         return set[str]().union(*(group for group in groups if not group & own))
-
-    def _hot(self, surface: Surface) -> Set[Any]:
-        return set(self.children if surface == "latch" else self.caches(surface))
 
     def _keys(self, surface: Surface, caches: Iterable[str]) -> Set[Any]:
         """The children, or the names, under which waits for some caches are counted on a surface."""
@@ -268,10 +265,6 @@ class HotCaches:
         whole = sum(sizes.values())
         ordered = sorted(sizes.items(), key=lambda item: (-item[1], str(item[0])))
         return tuple(self._part(key, size / whole, by) for key, size in ordered if size) or (Part((), 1.0),)
-
-    def stands_out(self, surface: Surface, part: Part) -> bool:
-        """Whether a part is hot by itself, and not one of the many of a storm."""
-        return any(set(part.caches) & set(names) for names in self.named(surface))
 
     @cached_property
     def _changes(self) -> Mapping[str, float]:

@@ -20,26 +20,14 @@ from rules.cost import (
     troubles,
     unseen_waiters,
 )
-from rules.explain.parts import costs, in_words
-from rules.explain.story import screen
+from rules.explain.story import costs, in_words, screen
 from rules.formatting import count, over, part_of, percent, sentence, within
 from rules.hangs.blockers import blockers_of, holder_of
 from rules.hangs.model import WaitingGroup
 from rules.hangs.words import behind_circle
 from rules.judge import OpenCause
 from rules.latch import takes
-from rules.model import (
-    CANNOT_TELL,
-    Confidence,
-    Figure,
-    Finding,
-    Impact,
-    OtherWait,
-    Severity,
-    Step,
-    Surface,
-    Trouble,
-)
+from rules.model import CANNOT_TELL, Confidence, Figure, Finding, Impact, OtherWait, Severity, Step, Surface, Trouble
 from rules.samples import MINIMUM_WAITERS, RESULT_CACHE, within_cache
 from rules.waiting import HANGING_SECONDS, WAITING_SESSIONS, StillWaiting, hanging, most_waited_for
 from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE, severity_of, untimed

@@ -5,7 +5,7 @@ metrics take both from here, lay them out, and phrase nothing.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
@@ -16,19 +16,20 @@ import yaml
 
 from collectors.model import DeltaSource, spoken
 from rules.base import FOUNDED_ON, Easing
+from rules.cause import catalogue
 from rules.changes import nearest_to, told
 from rules.confirmation import ONLY_THEN, speaks_against
 from rules.cost import TIME_SPENT
 from rules.explain.library_cache import LIBRARY_CACHE_WAITS
-from rules.explain.parts import parts_in_words
 from rules.formatting import counted, few, length, percent, sentence, within
 from rules.grade import counted_in_words
 from rules.hangs.model import Blockers, WaitChain
 from rules.hangs.words import entry_of, heading, queries, shown_first, tree
 from rules.logs import weighed
 from rules.miss_locations import merely_fits
-from rules.model import CANNOT_TELL, Confidence, Diagnosis, Figure, Finding, Logged, Severity
+from rules.model import CANNOT_TELL, Confidence, Diagnosis, Figure, Finding, Logged, Severity, Trouble
 from rules.samples import within_cache
+from rules.waits import SURFACE_EVENTS
 from rules.words import Value, say
 
 HOME = Path(__file__).parent / "words.yaml"
@@ -202,8 +203,8 @@ def story(diagnosis: Diagnosis, source: DeltaSource = "views") -> tuple[Paragrap
     library = [step.statement for step in diagnosis.steps if step.step == LIBRARY_CACHE_WAITS]
     paragraphs += [Paragraph("library", statement, 5 if found else 6) for statement in library]
     parts = "; ".join(parts_in_words(diagnosis))
-    paragraphs += [*_decides(diagnosis, found), Paragraph("parts", f"{sentence(parts)}." if parts else "", 7)]
-    paragraphs += [_also(diagnosis, found), _changed(diagnosis) if trouble else None]
+    also = Paragraph("parts", f"{sentence(parts)}.", 7) if parts else _also(diagnosis, found)
+    paragraphs += [*_decides(diagnosis, found), also, _changed(diagnosis) if trouble else None]
     places = weighed([event.kind for event in diagnosis.events], MOST_EVENTS)
     paragraphs += [Paragraph("log", _event(diagnosis.events[place]), 3) for place in places]
     return tuple(each for each in paragraphs if each is not None and each.words)
@@ -375,11 +376,33 @@ def _short(why: str) -> str:
     return why.split(" (")[0].split(": ")[0]
 
 
+def parts_in_words(diagnosis: Diagnosis) -> Iterator[str]:
+    """Where there are several troubles: each with its cause's id, or with what the causes about its cache need."""
+    for trouble in diagnosis.troubles if len(diagnosis.troubles) > 1 else ():
+        fitting = {name for name, cause in catalogue().items() if not set(trouble.caches).isdisjoint(cause.caches)}
+        left = {one.missing: one.cause for one in diagnosis.undetermined if one.cause in fitting}
+        needs = [f"{cause} needs {view}" for view, cause in left.items()]
+        yield f"{in_words(trouble, diagnosis.findings)} ({', '.join(trouble.causes or needs) or 'nothing known fits'})"
+
+
+def in_words(trouble: Trouble, findings: Sequence[Finding]) -> str:
+    """dc_users (row cache mutex) costs 23.9 %: cause open."""
+    event = SURFACE_EVENTS.get(trouble.surface, "the result cache latch")
+    cause = next((finding.name for finding in findings if finding.cause in trouble.causes), None)
+    what = f"{trouble.cache} ({event})" if trouble.cache else event
+    return f"{what} {costs(trouble)}: {cause[:1].lower() + cause[1:] if cause else 'cause open'}"
+
+
+def costs(trouble: Trouble) -> str:
+    """Its part of DB time, or of the sessions that wait."""
+    if trouble.share_of_db_time is None:
+        return f"keeps {trouble.waiting_sessions or 0.0:.2f} sessions waiting"
+    return f"costs {percent(trouble.share_of_db_time)}"
+
+
 def _also(diagnosis: Diagnosis, found: list[Finding]) -> Paragraph | None:
     """Other causes that are found, with what they cost; where something else has most of DB time, the one that is seen."""
-    told_already = {cause for trouble in diagnosis.troubles for cause in trouble.causes if len(diagnosis.troubles) > 1}
     others = found[1:] if found else diagnosis.findings if diagnosis.state == "Elsewhere" else ()
-    others = [each for each in others if each.cause not in told_already]
     costs = [(each, each.impact.share_of_db_time if each.impact else None) for each in others]
     told = [f"{each.title} ({each.cause}{f', {percent(cost)}' if cost else ''})" for each, cost in costs]
     return Paragraph("also", f"{'; '.join(told)}.", 6) if told else None

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from collectors.model import DeltaSource
 from rules.cause import catalogue
-from rules.explain.parts import parts_in_words
+from rules.explain.story import parts_in_words
 from rules.formatting import compared, function_of, number, sentence
 from rules.model import (
     Candidate,
