@@ -46,7 +46,7 @@ class SignalContext:
     focus: int | None = None  # the child to describe, if it is not the hottest
     found: frozenset[tuple[str, ...]] = (
         frozenset()
-    )  # caches of each cause that is found; the others are judged by what is left
+    )  # caches of each cause that is found; others are judged by what is left
 
     def focused_on(self, child: int) -> "SignalContext":
         """This context with another child to describe. Who waits and what it costs stays, because no child changes it."""

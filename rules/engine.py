@@ -40,7 +40,6 @@ from rules.logs import with_events
 from rules.model import (
     CANNOT_TELL,
     Candidate,
-    Confidence,
     Diagnosis,
     DiagnosisBasis,
     Finding,
@@ -67,16 +66,8 @@ def judged(context: SignalContext, causes: Iterable[Cause], *, quiet: bool = Fal
     refuted = [refute(one) if isinstance(one, Hypothesis) else one for one in hypotheses(context, known, quiet=quiet)]
     related = relate([one for one in refuted if not quiet or isinstance(one, Hypothesis)])
     if not quiet and (beside := _beside(context, related)) is not None:
-        whole = {one.cause.id for one in related if isinstance(one, Hypothesis)}
-        return [one if one.cause in whole else _less_sure(one) for one in judged(beside, known)]
+        return judged(beside, known)
     return [grade(one, related) if isinstance(one, Hypothesis) else one for one in related]
-
-
-def _less_sure(verdict: CauseVerdict) -> CauseVerdict:
-    """A finding in what other troubles leave, which is less than the whole to judge by."""
-    if isinstance(verdict, Finding):
-        return verdict.model_copy(update={"confidence": verdict.confidence.at_most(Confidence.MEDIUM)})
-    return verdict
 
 
 def _beside(context: SignalContext, related: Sequence[Verdict]) -> SignalContext | None:

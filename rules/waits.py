@@ -4,7 +4,7 @@ v$system_event counts a wait when it ends. So no counter has the time that a ses
 added to the cost. When the wait ends, the part that an earlier look counted is subtracted.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -269,10 +269,9 @@ class HotCaches:
     @cached_property
     def _changes(self) -> Mapping[str, float]:
         """Changes by cache, if one has nearly all. Whoever changes an entry locks it, and others wait for that."""
-        made: Counter[str] = Counter()
-        for row in self._rowcache:
-            made[str(row.get("parameter"))] += int(number(row.get("modifications")) or 0)
-        return made if max(made.values(), default=0) >= OWN * made.total() > 0 else {}
+        rows = (row for row in self._rowcache if row.get("type") == "PARENT")
+        made = {str(row.get("parameter")): number(row.get("modifications")) or 0.0 for row in rows}
+        return made if max(made.values(), default=0.0) >= OWN * sum(made.values()) > 0 else {}
 
     def _part(self, key: Any, share: float, by: AttributedBy | None) -> Part:
         guarded = self._map.children.get(key)
@@ -280,7 +279,7 @@ class HotCaches:
             names = (ref.parameter for ref in guarded.caches if ref.parameter)
             return Part(tuple(dict.fromkeys(names)), share, by, key, guarded.name)
         if key not in {row.get("parameter") for row in self._rowcache}:
-            return Part((), share, child=key if isinstance(key, int) else None)
+            return Part((), share)
         return Part((key, *(name for name, parents in self._parents.items() if key in parents)), share, by, None, key)
 
     def part_of_surface(self, surface: Surface, caches: Iterable[str], spared: Iterable[str] = ()) -> float:

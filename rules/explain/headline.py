@@ -163,10 +163,7 @@ def beside(context: SignalContext, findings: Sequence[Finding]) -> str | None:
 
 
 def _others_in_words(context: SignalContext, findings: Sequence[Finding]) -> str:
-    beside = others(context, findings)
-    more = len(beside) - MOST_NAMED
-    named = [in_words(trouble, findings) for trouble in beside[:MOST_NAMED]]
-    return " and ".join([*named, *([f"{more} more"] if more > 0 else [])])
+    return " and ".join(in_words(trouble, findings) for trouble in others(context, findings)[:MOST_NAMED])
 
 
 def at_once(context: SignalContext) -> str | None:

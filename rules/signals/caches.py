@@ -19,10 +19,9 @@ def share_of_lookups(context: SignalContext, subject: Subject) -> SignalValue:
     total = enough_of_all(context, LOOKUPS)
     if isinstance(total, Unknown) or isinstance(elsewhere, Unknown):
         return total
-    left = enough(
-        context, Known(total.value - elsewhere.value), MINIMUM_CACHE_GETS, "dictionary look-ups", "v$rowcache"
-    )
-    return share(caches(context, subject, LOOKUPS), left, others)
+    left = Known(total.value - elsewhere.value)
+    whole = enough(context, left, MINIMUM_CACHE_GETS, "dictionary look-ups", "v$rowcache")
+    return share(caches(context, subject, LOOKUPS), whole, others)
 
 
 def lookups_to_next_cache(context: SignalContext, subject: Subject) -> SignalValue:

@@ -84,10 +84,8 @@ def share_by_cache(context: SignalContext, subject: Subject, surface: Surface) -
     caches = _waiters_by_cache(context, SURFACE_EVENTS[surface])
     if isinstance(caches, Unknown):
         return caches
-    named, others = (
-        set(context.hot_caches.waited_as(subject.caches)),
-        context.hot_caches.others(surface, subject.caches),
-    )
+    named = set(context.hot_caches.waited_as(subject.caches))
+    others = context.hot_caches.others(surface, subject.caches)
     beside_it = sum(caches[cache] for cache in others)
     rest = caches.total() - beside_it
     if rest < AGREEING:

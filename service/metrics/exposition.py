@@ -33,9 +33,6 @@ from service.state import board
 from service.state.board import MonitoredDatabase
 from service.state.episodes import Episode
 
-MOST_TROUBLES = 5
-"""Troubles of a database that have a series, the dearest first."""
-
 # The samples of a verdict: what is active, what it costs, since when, and what to do now.
 
 
@@ -54,7 +51,7 @@ def verdict_samples(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterat
     for impact in diagnosis.surfaces:
         yield "latchscope_surface_impact_ratio", impact.share_of_db_time, {"surface": impact.surface}
         yield "latchscope_surface_impact_sessions", impact.waiting_sessions, {"surface": impact.surface}
-    for trouble in diagnosis.troubles[:MOST_TROUBLES]:
+    for trouble in diagnosis.troubles[:5]:  # the dearest
         of = {"surface": trouble.surface, "cache": trouble.cache or ""}
         yield "latchscope_trouble_impact_ratio", trouble.share_of_db_time, of
     yield from _waiters(diagnosis)
