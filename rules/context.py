@@ -44,9 +44,8 @@ class SignalContext:
     delta: Delta
     caches: CacheMap | None = None  # the map of the Delta, if the caller has it already
     focus: int | None = None  # the child to describe, if it is not the hottest
-    found: frozenset[tuple[str, ...]] = (
-        frozenset()
-    )  # caches of each cause that is found; others are judged by what is left
+    found: frozenset[tuple[str, ...]] = frozenset()  # caches of each found cause; other troubles have the rest
+    whole: frozenset[str] = frozenset()  # causes that stood before anything was left out
 
     def focused_on(self, child: int) -> "SignalContext":
         """This context with another child to describe. Who waits and what it costs stays, because no child changes it."""
@@ -54,9 +53,9 @@ class SignalContext:
         vars(other).update(map=self.map, crowd=self.crowd, look=self.look, lost=self.lost, hot_caches=self.hot_caches)
         return other
 
-    def beside(self, found: Iterable[tuple[str, ...]]) -> "SignalContext":
+    def beside(self, found: Mapping[str, tuple[str, ...]]) -> "SignalContext":
         """This context to judge what the troubles of found causes leave, given the caches of each."""
-        other = replace(self, found=self.found.union(found))
+        other = replace(self, found=self.found.union(found.values()), whole=self.whole or frozenset(found))
         vars(other).update(map=self.map, crowd=self.crowd, look=self.look, lost=self.lost)
         return other
 

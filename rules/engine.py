@@ -3,7 +3,7 @@
 A poll needs only the verdict. What explains it, and what a remedy is worth, follows from the same Delta on request.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -55,25 +55,23 @@ from rules.rivals import rank, relate
 from rules.waits import severity_of
 
 
-def judged(context: SignalContext, causes: Iterable[Cause], *, quiet: bool = False) -> Sequence[CauseVerdict]:
+def judged(context: SignalContext, causes: Collection[Cause], *, quiet: bool = False) -> Sequence[CauseVerdict]:
     """One verdict per cause: hypotheses → refute → relate → grade. `rank` puts the findings in order afterwards.
 
     Once the cause of one trouble is found, the others are judged again, by their share of what it leaves.
-
     `quiet`: no wait costs anything, so only the findings, without what was ruled out.
     """
-    known = tuple(causes)
-    refuted = [refute(one) if isinstance(one, Hypothesis) else one for one in hypotheses(context, known, quiet=quiet)]
+    refuted = [refute(one) if isinstance(one, Hypothesis) else one for one in hypotheses(context, causes, quiet=quiet)]
     related = relate([one for one in refuted if not quiet or isinstance(one, Hypothesis)])
     if not quiet and (beside := _beside(context, related)) is not None:
-        return judged(beside, known)
+        return judged(beside, causes)
     return [grade(one, related) if isinstance(one, Hypothesis) else one for one in related]
 
 
 def _beside(context: SignalContext, related: Sequence[Verdict]) -> SignalContext | None:
     """The context to judge the troubles that are left once some are found. None where nothing new is found, or nothing left."""
     standing = [one for one in related if isinstance(one, Hypothesis) and one.named and one.costs]
-    beside = context.beside(one.cause.caches for one in standing)
+    beside = context.beside({one.cause.id: one.cause.caches for one in standing})
     left = beside.hot_caches.waited_for(ROW_CACHE_SURFACES, (), beside.hot_caches.found_beside(())) or 0.0
     if beside.found == context.found or left < TENTH * (context.row_cache_wait_seconds or 0.0):
         return None

@@ -84,8 +84,7 @@ def grade(one: Hypothesis, beside: Sequence[Verdict]) -> Finding:
     agrees = confirmed(cause, context.delta)
     sure = sure.moved({True: int(one.named), False: -1, None: 0}[agrees] - context.printed)
     # What was not captured might refute it; a trace has no counter; what other troubles leave is less than the whole.
-    left = context.found and not any(set(cause.caches) & set(group) for group in context.found)
-    if one.gaps or context.delta.source == "trace" or left:
+    if one.gaps or context.delta.source == "trace" or (context.found and cause.id not in context.whole):
         sure = sure.at_most(Confidence.MEDIUM)
     unsure = context.gate_of((own.surface,)) is None and sure is Confidence.LOW
     return own.model_copy(

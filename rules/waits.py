@@ -220,7 +220,8 @@ class HotCaches:
 
     def found_beside(self, caches: Iterable[str]) -> set[str]:
         """The caches of found troubles that are not those of some caches: within one trouble causes compete."""
-        own, groups = set(self.waited_as(caches)), (set(self.waited_as(group)) for group in self._found)
+        own, here = set(self.waited_as(caches)), {str(row.get("parameter")) for row in self._rowcache}
+        groups = (here.intersection(self.waited_as(group)) for group in self._found)
         return set[str]().union(*(group for group in groups if not group & own))
 
     def _keys(self, surface: Surface, caches: Iterable[str]) -> Set[Any]:

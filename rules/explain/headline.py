@@ -134,9 +134,6 @@ def waiting_groups(context: SignalContext) -> tuple[WaitingGroup, ...]:
 
 # Several troubles at once, in the headline and in the steps: those beside the first finding.
 
-MOST_NAMED = 3
-"""Troubles beside the first finding that a headline names. The page and the terminal list all."""
-
 
 def others(context: SignalContext, findings: Sequence[Finding]) -> list[Trouble]:
     """The troubles that the first finding does not explain: those of a warning, and of a notice if one cache has no cause."""
@@ -163,7 +160,9 @@ def beside(context: SignalContext, findings: Sequence[Finding]) -> str | None:
 
 
 def _others_in_words(context: SignalContext, findings: Sequence[Finding]) -> str:
-    return " and ".join(in_words(trouble, findings) for trouble in others(context, findings)[:MOST_NAMED])
+    return " and ".join(
+        in_words(trouble, findings) for trouble in others(context, findings)[:3]
+    )  # story and page have all
 
 
 def at_once(context: SignalContext) -> str | None:
