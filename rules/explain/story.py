@@ -202,9 +202,12 @@ def story(diagnosis: Diagnosis, source: DeltaSource = "views") -> tuple[Paragrap
         paragraphs += [_who(diagnosis, found[0].cache if found else None)] if trouble else []
     library = [step.statement for step in diagnosis.steps if step.step == LIBRARY_CACHE_WAITS]
     paragraphs += [Paragraph("library", statement, 5 if found else 6) for statement in library]
-    parts = "; ".join(parts_in_words(diagnosis))
-    also = Paragraph("parts", f"{sentence(parts)}.", 7) if parts else _also(diagnosis, found)
-    paragraphs += [*_decides(diagnosis, found), also, _changed(diagnosis) if trouble else None]
+    open_ = "; ".join(
+        parts_in_words(diagnosis, still_open=bool(found))
+    )  # where a cause is found, its cost stands above
+    parts = open_ or "; ".join(parts_in_words(diagnosis))
+    paragraphs += [*_decides(diagnosis, found), Paragraph("parts", parts and f"{sentence(parts)}.", 5 if found else 6)]
+    paragraphs += [_also(diagnosis, found), _changed(diagnosis) if trouble else None]
     places = weighed([event.kind for event in diagnosis.events], MOST_EVENTS)
     paragraphs += [Paragraph("log", _event(diagnosis.events[place]), 3) for place in places]
     return tuple(each for each in paragraphs if each is not None and each.words)
@@ -376,13 +379,16 @@ def _short(why: str) -> str:
     return why.split(" (")[0].split(": ")[0]
 
 
-def parts_in_words(diagnosis: Diagnosis) -> Iterator[str]:
-    """Where there are several troubles: each with its cause's id, or with what the causes about its cache need."""
-    for trouble in diagnosis.troubles if len(diagnosis.troubles) > 1 else ():
+def parts_in_words(diagnosis: Diagnosis, *, still_open: bool = False) -> Iterator[str]:
+    """Of several troubles each, or those still open: with its causes' ids, or with what a cause about its cache needs."""
+    several = diagnosis.troubles if len(diagnosis.troubles) > 1 else ()
+    for trouble in (each for each in several if not (still_open and each.causes)):
         fitting = {name for name, cause in catalogue().items() if not set(trouble.caches).isdisjoint(cause.caches)}
-        left = {one.missing: one.cause for one in diagnosis.undetermined if one.cause in fitting}
-        needs = [f"{cause} needs {view}" for view, cause in left.items()]
-        yield f"{in_words(trouble, diagnosis.findings)} ({', '.join(trouble.causes or needs) or 'nothing known fits'})"
+        left = next(
+            (f"; {one.cause} needs {one.missing}" for one in diagnosis.undetermined if one.cause in fitting), ""
+        )
+        where = ", ".join(filter(None, (trouble.cache, trouble.surface)))
+        yield f"{where} {costs(trouble)} ({', '.join(trouble.causes) or f'cause open{left}'})"
 
 
 def in_words(trouble: Trouble, findings: Sequence[Finding]) -> str:
