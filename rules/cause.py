@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 from collectors.model import spoken
 from collectors.release import OLDEST, at_least, parts
 from rules.base import LOADER, Frozen
-from rules.formatting import percent, rough, within
+from rules.formatting import percent, rough, say, slots, within
 from rules.model import ConditionRole, Confidence, Proof, Reference, Severity, Surface
 from rules.remedy import (
     ACTS_ON,
@@ -29,7 +29,6 @@ from rules.remedy import (
 )
 from rules.signals import SIGNALS
 from rules.waits import BEYOND_PARSING
-from rules.words import say, slots
 
 
 class Condition(Frozen):
