@@ -205,11 +205,9 @@ def story(diagnosis: Diagnosis, source: DeltaSource = "views") -> tuple[Paragrap
         paragraphs += [_who(diagnosis, found[0].cache if found else None)] if trouble else []
     library = [step.statement for step in diagnosis.steps if step.step == LIBRARY_CACHE_WAITS]
     paragraphs += [Paragraph("library", statement, 5 if found else 6) for statement in library]
-    open_ = "; ".join(
-        parts_in_words(diagnosis, still_open=bool(found))
-    )  # where a cause is found, its cost stands above
-    parts = open_ or "; ".join(parts_in_words(diagnosis))
-    paragraphs += [*_decides(diagnosis, found), Paragraph("parts", parts and f"{sentence(parts)}.", 5 if found else 6)]
+    open_ = [each for each in diagnosis.troubles if not each.causes][:2] if found else ()  # the others stand beside it
+    parts = "; ".join(parts_in_words(diagnosis, open_ or diagnosis.troubles))
+    paragraphs += [*_decides(diagnosis, found), Paragraph("parts", parts and f"{sentence(parts)}.", 8 if open_ else 5)]
     paragraphs += [_also(diagnosis, found), _changed(diagnosis) if trouble else None]
     places = weighed([event.kind for event in diagnosis.events], MOST_EVENTS)
     paragraphs += [Paragraph("log", _event(diagnosis.events[place]), 3) for place in places]
@@ -384,16 +382,14 @@ def _short(why: str) -> str:
     return why.split(" (")[0].split(": ")[0]
 
 
-def parts_in_words(diagnosis: Diagnosis, *, still_open: bool = False) -> Iterator[str]:
-    """Of several troubles each, or those still open: with its causes' ids, or with what a cause about its cache needs."""
-    several = diagnosis.troubles if len(diagnosis.troubles) > 1 else ()
-    for trouble in (each for each in several if not (still_open and each.causes)):
+def parts_in_words(diagnosis: Diagnosis, troubles: Sequence[Trouble]) -> Iterator[str]:
+    """Some of several troubles, each with its causes' ids; where they are all, with what a cause about an open one needs."""
+    for trouble in troubles if len(diagnosis.troubles) > 1 else ():
         fitting = {name for name, cause in catalogue().items() if not set(trouble.caches).isdisjoint(cause.caches)}
-        left = next(
-            (f"; {one.cause} needs {one.missing}" for one in diagnosis.undetermined if one.cause in fitting), ""
-        )
-        where = ", ".join(filter(None, (trouble.cache, trouble.surface)))
-        yield f"{where} {costs(trouble)} ({', '.join(trouble.causes) or f'cause open{left}'})"
+        needs = (f"; {one.cause} needs {one.missing}" for one in diagnosis.undetermined if one.cause in fitting)
+        left = next(needs, "") if len(troubles) == len(diagnosis.troubles) else ""
+        where = f"{trouble.cache} ({trouble.surface})" if trouble.cache else trouble.surface
+        yield f"{where} {costs(trouble)}: {', '.join(trouble.causes) or f'cause open{left}'}"
 
 
 def in_words(trouble: Trouble, findings: Sequence[Finding]) -> str:

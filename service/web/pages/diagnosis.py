@@ -363,7 +363,7 @@ def diagnosis_view(
         finding=finding,
         steps=_steps(diagnosis.chain, card.state, finding),
         over=_over(diagnosis, printed),
-        parts=[sentence(part) for part in parts_in_words(diagnosis)],
+        parts=[sentence(part) for part in parts_in_words(diagnosis, diagnosis.troubles)],
         funnel=funnel_view(diagnosis) if fine else None,
         rooms=room_views(diagnosis) if fine else (),
         scale=_scale(finding),
