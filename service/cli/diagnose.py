@@ -113,7 +113,7 @@ def diagnose(
         bool, typer.Option("--fail-on-unknown", help="exit 3 when an input could not be judged")
     ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="also show every cause that was ruled out, in text")
+        bool, typer.Option("--verbose", "-v", help="in text, all of it: steps, risks, evidence, and what was ruled out")
     ] = False,
     as_story: Annotated[
         bool,
