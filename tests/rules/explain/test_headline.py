@@ -271,7 +271,7 @@ def test_page_is_named_by_notice_and_runbooks_and_tells_what_to_collect_before_w
     for runbook in ("RowCacheLockWaits", "LatchscopeDatabaseDown"):
         assert EMERGENCY_PAGE in (ROOT / "dashboards" / "runbooks" / f"{runbook}.md").read_text(encoding="utf-8")
     assert EMERGENCY_PAGE in EMERGENCY_NOTICE and EMERGENCY_NOTICE.count(".") == 2
-    told = ("Collect evidence first", "What not to kill", "You may kill one foreground session")
+    told = ("sqlplus -s / as sysdba @latchscope-hang.sql", "What not to kill", "You may end one foreground session")
     assert sorted(told, key=TEXT.index) == list(told)
     assert not re.search(r"kill -9 \d|kill session '", TEXT)
 
@@ -281,7 +281,7 @@ def test_dumps_each_have_their_risk() -> None:
     assert len(rows) == 6
     assert all(len(line.split(" | ")) == 3 and len(line.split(" | ")[2]) > 20 for line in rows)
     shown = set(re.findall(r"^oradebug (\w+)", "\n".join(body for _, body in FENCES), re.M))
-    assert shown == {"setorapname", "setmypid", "unlimit", "hanganalyze"}, "a text ready to copy must be harmless"
+    assert shown == {"setorapname", "setmypid", "unlimit", "hanganalyze", "tracefile_name"}, "a text ready to copy must be harmless"
 
 
 def test_statements_only_read_and_need_no_licence() -> None:
