@@ -214,7 +214,23 @@ def _delta(
             before = None
         readings[view] = after if isinstance(after, Missing) else _changes(collector, before, after, oddities)
     known = confirmations or {}
-    return Delta(later.database, later.release, basis, readings, tuple(oddities), known, at_begin=at_begin)
+    steady = (
+        earlier is not None and not oddities and all(_same_rows(one, earlier, later) for one in collectors().values())
+    )
+    return Delta(
+        later.database, later.release, basis, readings, tuple(oddities), known, at_begin=at_begin, steady=steady
+    )
+
+
+def _same_rows(collector: Collector, earlier: Snapshot, later: Snapshot) -> bool:
+    """Whether a view has the rows that it had, or gives nothing for the reason that it had. Who waits, and what is read on
+    request, comes and goes."""
+    if collector.momentary or collector.sampled or collector.on_request:
+        return True
+    before, after = earlier.read(collector.view), later.read(collector.view)
+    if isinstance(before, Missing) or isinstance(after, Missing):
+        return isinstance(before, Missing) and isinstance(after, Missing) and before.kind == after.kind
+    return before.rows is after.rows or keys_of(collector, before) == keys_of(collector, after)
 
 
 def _not_captured(collector: Collector, release: str | None) -> Missing:

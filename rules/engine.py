@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from collectors.model import Delta, NotComparable
+from collectors.model import ConfirmationResult, Delta, NotComparable
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue
@@ -21,6 +21,7 @@ from rules.cost import (
     largest_use,
     other_wait,
     overall_gate,
+    still_stands,
     surface_impacts,
     totals_without_waits,
     troubles,
@@ -52,13 +53,10 @@ from rules.model import (
 from rules.rivals import rank, relate
 
 
-def judged(context: SignalContext, causes: Iterable[Cause], *, quiet: bool = False) -> Sequence[CauseVerdict]:
-    """One verdict per cause: hypotheses → refute → relate → grade. `rank` puts the findings in order afterwards.
-
-    `quiet`: no wait costs anything, so only the findings, without what was ruled out.
-    """
-    refuted = [refute(one) if isinstance(one, Hypothesis) else one for one in hypotheses(context, causes, quiet=quiet)]
-    related = relate([one for one in refuted if not quiet or isinstance(one, Hypothesis)])
+def judged(context: SignalContext, causes: Iterable[Cause]) -> Sequence[CauseVerdict]:
+    """One verdict per cause: hypotheses → refute → relate → grade. `rank` puts the findings in order afterwards."""
+    refuted = [refute(one) if isinstance(one, Hypothesis) else one for one in hypotheses(context, causes)]
+    related = relate(refuted)
     return [grade(one, related) if isinstance(one, Hypothesis) else one for one in related]
 
 
@@ -77,26 +75,39 @@ def examine(
     causes: Mapping[str, Cause] | None = None,
     usual: Mapping[str, UsualRange] | None = None,
     caches: CacheMap | None = None,
+    before: "Examination | None" = None,
 ) -> "Examination":
     """The verdict on a Delta, or why there is none; its reasons on request. The order of view rows does not matter.
 
     `usual` has this database's usual figures by the names of `rules.baseline.figures`. It adds to the headline how
     many times the usual the cost is, and changes no verdict. `caches` is the map of this Delta, if the caller has it.
+    `before`: of the poll before. What its causes were judged by may still stand; then they are not judged again.
     """
     if isinstance(change, NotComparable):
         return Examination(cannot_tell(change, causes))
     judgement = Judgement(change, causes, usual or {}, caches)
+    if before is not None and (held := judgement.held(before)) is not None:
+        return Examination(held, judgement, before.judged)
     return Examination(judgement.verdict(), judgement)
 
 
 class Examination:
     """One judged interval. Its verdict is there; everything else is made once, when somebody asks."""
 
-    def __init__(self, verdict: Diagnosis, judgement: "Judgement | None" = None) -> None:
+    def __init__(
+        self, verdict: Diagnosis, judgement: "Judgement | None" = None, judged: Diagnosis | None = None
+    ) -> None:
         """Without a judgement the verdict is the complete diagnosis."""
         self.verdict = verdict
-        """Findings, costs and headline, without reasons. In a quiet interval no cause is weighed, so none is open."""
+        """Findings, costs and headline, without reasons. Where no wait costs anything, no cause is told to be open."""
+        self.judged = judged or verdict
+        """The verdict of the poll at which its causes were judged: this one, or an earlier one whose causes still stand."""
         self._judgement = judgement
+
+    @property
+    def confirmations(self) -> Mapping[str, ConfirmationResult]:
+        """The results of confirming queries that its causes were judged with."""
+        return self._judgement.delta.confirmations if self._judgement else {}
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
@@ -129,9 +140,21 @@ class Judgement:
 
     def verdict(self) -> Diagnosis:
         """The diagnosis without its reasons: enough for episodes, alerts and metrics."""
-        if not costs_nothing(self._context) or self.causes is not None:
-            return self._judged_whole
-        return self._diagnosis(judged(self._context, self._judged.values(), quiet=True), quiet=True)
+        whole = self._judged_whole
+        return whole.model_copy(update={"undetermined": ()}) if costs_nothing(self._context) else whole
+
+    def held(self, before: Examination) -> Diagnosis | None:
+        """The verdict by the causes of an earlier poll, with the costs of this one. None if they may no longer stand."""
+        known = before.judged
+        if before.confirmations != self.delta.confirmations or not still_stands(self._context, known):
+            return None
+        costly = [finding for finding in known.findings if finding.severity is not Severity.INFO]
+        alone = judged(self._context, [self._judged[finding.cause] for finding in costly])
+        if {*map(_short, costly)} != {_short(one) for one in alone if isinstance(one, Finding)}:
+            return None
+        verdict = self._diagnosis(known.findings, undetermined=known.undetermined)
+        verdict = verdict.model_copy(update={"judged_at": known.judged_at})
+        return verdict if verdict.severity is known.severity else None
 
     def undetermined(self) -> tuple[Undetermined, ...]:
         """The causes that stayed open."""
@@ -176,18 +199,23 @@ class Judgement:
     @cached_property
     def _judged_whole(self) -> Diagnosis:
         """The diagnosis by every cause, without its reasons."""
-        return self._diagnosis(self._verdicts)
+        findings = rank((verdict for verdict in self._verdicts if isinstance(verdict, Finding)), self._judged)
+        open_causes = [verdict for verdict in self._verdicts if isinstance(verdict, OpenCause)]
+        return self._diagnosis(findings, open_causes, tuple(map(self._undetermined, open_causes)))
 
     def _undetermined(self, verdict: OpenCause) -> Undetermined:
         """An open cause, with whether its bug is fixed here."""
         fix = fix_line(self._judged[verdict.cause], self.delta)
         return verdict.undetermined.model_copy(update={"fix": fix})
 
-    def _diagnosis(self, verdicts: Sequence[CauseVerdict], *, quiet: bool = False) -> Diagnosis:
-        """`quiet`: nothing waits and nothing hangs, so no kind of wait has a problem."""
+    def _diagnosis(
+        self,
+        findings: tuple[Finding, ...],
+        open_causes: Sequence[OpenCause] = (),
+        undetermined: tuple[Undetermined, ...] = (),
+    ) -> Diagnosis:
+        """What these findings, and the costs of this Delta, say."""
         context, basis = self._context, self.delta.basis
-        findings = rank((verdict for verdict in verdicts if isinstance(verdict, Finding)), self._judged)
-        open_causes = [verdict for verdict in verdicts if isinstance(verdict, OpenCause)]
         severity = severity_by_cost(context, self._judged, findings)
         other = other_wait(context)
         undecided = [(self._judged[verdict.cause], verdict) for verdict in open_causes]
@@ -200,18 +228,23 @@ class Judgement:
             state=state_of(context, severity, other, sentence),
             severity=severity,
             headline=sentence,
+            judged_at=basis.end if basis.kind == "interval" and self.delta.source == "views" else None,
             impact=whole_impact(context, findings),
             other_wait=other,
             surfaces=surface_impacts(context),
-            troubles=() if quiet else troubles(context, findings),
+            troubles=troubles(context, findings),
             steps=(),
             findings=findings,
             ruled_out=(),
-            undetermined=tuple(self._undetermined(verdict) for verdict in open_causes),
+            undetermined=undetermined,
             who=groups(context),
             waiting=waiting_groups(context),
             blockers=blockers_of(context),
         )
+
+
+def _short(finding: Finding) -> tuple[object, ...]:
+    return finding.cause, finding.severity, finding.cache, finding.child
 
 
 def _candidates(context: SignalContext, causes: Mapping[str, Cause], verdict: Diagnosis) -> tuple[Candidate, ...]:

@@ -390,6 +390,8 @@ class MonitoredDatabase:
     """Held by an action with its own session, so that a database never has more than two sessions."""
     login: LoginGate = field(default_factory=LoginGate)
     """Every login of this process on the database goes through it. Databases of one account share what it knows."""
+    anew: bool = False
+    """Whether the next poll judges its causes anew, whatever the one before found: somebody asked, or set a mark."""
     resume: Callable[[], Snapshot | None] = lambda: None
     """The last poll of an earlier run, read once. The first poll is compared with it."""
     usual: Callable[[datetime], Mapping[str, UsualRange]] = lambda at: {}
@@ -445,6 +447,12 @@ class MonitoredDatabase:
             and age is not None
             and age <= max(3 * max(self.interval, self.pace), self.interval + 5)
         )
+
+    @property
+    def examined_before(self) -> Examination | None:
+        """The verdict of the last poll, if each of its problems is an open episode and no other is open."""
+        known = self.published.examined if self.published else None
+        return known if known and self.episodes.settled(known.judged) else None
 
     @property
     def current(self) -> Published | None:
@@ -512,6 +520,11 @@ class Board:
     def get(self, name: str) -> MonitoredDatabase | None:
         """The database of that name, or None."""
         return self.by_name.get(name)
+
+    def judge_anew(self, name: str) -> None:
+        """Have the next poll of a database judge its causes anew."""
+        if (watched := self.by_name.get(name)) is not None:
+            watched.anew = True
 
     def own(self) -> Iterator[MonitoredDatabase]:
         """Those that this process polls."""

@@ -16,7 +16,7 @@ from collectors.poll import Connection, Grouping, poll, same_life
 from rules.baseline import UsualRange
 from rules.cache_map import cache_map
 from rules.changes import between_polls
-from rules.engine import examine
+from rules.engine import Examination, examine
 from rules.model import Diagnosis
 from service.metrics.exposition import render
 from service.state.board import MonitoredDatabase, PollRecord, Published
@@ -48,6 +48,8 @@ class PollContext:
     holds: Callable[[], bool] = lambda: True
     """Whether the database is still ours."""
     grouping: Grouping | None = None
+    each_judged: bool = False
+    """Whether each poll judges its causes anew, also where those of an earlier one may stand."""
     rendered: bool = True
     """Whether anybody scrapes its metrics."""
     clock: Callable[[], float] = time.monotonic
@@ -67,7 +69,8 @@ def run_poll(
     snapshot = with_samples(polled, beside.samples, blockers, beside.rarely, beside.changed)
     seconds = beside.clock() - began
     change = with_gap(difference(previous, snapshot, watched.confirmations()), watched)
-    judged = examined_poll(snapshot, change, watched.usual)
+    anew, watched.anew = watched.anew or beside.each_judged, False
+    judged = examined_poll(snapshot, change, watched.usual, before=None if anew else watched.examined_before)
     if not beside.holds():
         raise LeasesLost("the lease was lost during the poll")
     watched.timeline.add(between_polls(previous, snapshot))
@@ -118,11 +121,15 @@ def with_gap(change: Delta | NotComparable, watched: MonitoredDatabase) -> Delta
 
 
 def examined_poll(
-    snapshot: Snapshot, change: Delta | NotComparable, usual: Usual = lambda _: {}, clock: float | None = None
+    snapshot: Snapshot,
+    change: Delta | NotComparable,
+    usual: Usual = lambda _: {},
+    clock: float | None = None,
+    before: Examination | None = None,
 ) -> Published:
     """A judged poll, with its cache map made once. Episodes and metrics belong to the polling process.
 
-    `clock`: time.time() of a poll made elsewhere, else now.
+    `clock`: time.time() of a poll made elsewhere, else now; `before`: of the poll before, if its causes may still stand.
     """
     delta = change if isinstance(change, Delta) else None
     caches = cache_map(delta or since_startup(snapshot))
@@ -131,7 +138,7 @@ def examined_poll(
         snapshot=snapshot,
         delta=delta,
         map=caches,
-        examined=examine(change, usual=known, caches=caches),
+        examined=examine(change, usual=known, caches=caches, before=before),
         published_at=time.monotonic() - (0.0 if clock is None else max(0.0, time.time() - clock)),
         clock=time.time() if clock is None else clock,
     )

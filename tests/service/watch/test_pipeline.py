@@ -19,7 +19,7 @@ from collectors.errors import CredentialError, SessionError, StatementError, Vie
 from collectors.model import NotComparable, Snapshot, number
 from rules import engine
 from rules.contention.prediction import prediction_of
-from rules.model import Confidence, Severity
+from rules.model import Confidence, Severity, verdict_of
 from service.app import create_app
 from service.config.settings import AuthSettings, DatabaseSettings, Settings
 from service.state.board import Failure, MonitoredDatabase
@@ -115,7 +115,7 @@ def test_reasons_are_made_when_somebody_asks_and_then_once(stage: Stage, monkeyp
     assert predictions == [], "nobody asked"
     last = polls[-1]
     assert (last.verdict.prediction, last.verdict.steps) == (None, ())
-    assert last.diagnosis.findings == last.verdict.findings != ()
+    assert verdict_of(last.diagnosis) == verdict_of(last.verdict) != []
     assert last.diagnosis.prediction is not None and last.diagnosis.prediction is last.diagnosis.prediction
     assert len(predictions) == 1
 
