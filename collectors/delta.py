@@ -1,8 +1,11 @@
 """between(): the only place where totals become changes. Restarts, falls and wraps are named, never clamped."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import cache, lru_cache
+from itertools import chain
+from operator import ge, itemgetter
 from typing import Any
 
 from collectors.grants import ANYBODY, grant, privilege_on
@@ -17,6 +20,7 @@ from collectors.model import (
     DeltaSource,
     Key,
     LoggedEvent,
+    MadeOnRequest,
     Missing,
     NotComparable,
     ObstacleKind,
@@ -26,6 +30,7 @@ from collectors.model import (
     Rows,
     Snapshot,
     Value,
+    cells,
     number,
 )
 from collectors.registry import collectors
@@ -48,6 +53,134 @@ def between(
     seconds = (later.taken_at - earlier.taken_at).total_seconds()
     basis = Basis("interval", earlier.taken_at, later.taken_at, seconds)
     return _delta(basis, later, earlier, confirmations)
+
+
+# The rows of an answer as they came, without names: enough to see that all goes on as it did.
+
+
+class Cells:
+    """The rows of a view in the answer to a group's statement, and where its columns stand in them."""
+
+    def __init__(self, view: str, columns: tuple[tuple[str, int], ...], rows: list[Sequence[Value]]) -> None:
+        self.view, self.columns, self.rows = view, columns, rows
+        self.sound = False
+        """Whether every cell was seen to be as its column can have it, in these rows or in those that they follow."""
+
+    def column(self, name: str) -> list[Any]:
+        """One column, a cell per row; NULL if it was not read."""
+        place = _places(self.view, self.columns).of.get(name)
+        return [None if place is None else row[place] for row in self.rows]
+
+    def named(self) -> tuple[Row, ...]:
+        """The rows, each by the names of its columns."""
+        return tuple([{name: row[place] for name, place in self.columns} for row in self.rows])
+
+    def follow(self, before: "Cells") -> bool:
+        """Whether they are the same rows as before, each number is one, and each counter is sound and has not fallen."""
+        here, then = _places(self.view, self.columns), _places(before.view, before.columns)
+        if not before.sound or here.of.keys() != then.of.keys() or here.names(self.rows) != then.names(before.rows):
+            return False
+        (now, levels), (was, _) = here.numbers(self.rows), then.numbers(before.rows)
+        every = [*now, *levels]
+        if None in every:
+            if [cell is None for cell in now] != [cell is None for cell in was]:
+                return False
+            now, was = ([cell for cell in each if cell is not None] for each in (now, was))
+            every = [cell for cell in every if cell is not None]
+        self.sound = (
+            _NUMBER_TYPES.issuperset(map(type, every))
+            and (not every or -MOST <= min(every) <= max(every) <= MOST)
+            and all(map(ge, now, was))
+        )
+        return self.sound
+
+
+_NUMBER_TYPES, MOST = {int, float}, 2**63
+
+
+class _Places:
+    """Where the columns of a view stand, by how they change."""
+
+    def __init__(self, collector: Collector, columns: tuple[tuple[str, int], ...]) -> None:
+        self.of = dict(columns)
+        kinds: dict[str, list[int]] = {"name": [], "counter": [], "level": []}
+        for name, place in columns:
+            column = collector.column(name)
+            counts = column.kind is ColumnKind.COUNTER and not column.signed
+            named = column.kind in (ColumnKind.KEY, ColumnKind.TEXT) or column.unit == "date"
+            kinds["counter" if counts else "name" if named else "level"].append(place)
+        self._name, self._counter, self._level = (_taker(places) for places in kinds.values())
+
+    def names(self, rows: list[Sequence[Value]]) -> list[tuple[Value, ...]]:
+        return [*map(self._name, rows)]
+
+    def numbers(self, rows: list[Sequence[Value]]) -> tuple[list[Any], list[Any]]:
+        return [*chain.from_iterable(map(self._counter, rows))], [*chain.from_iterable(map(self._level, rows))]
+
+
+def _taker(places: Sequence[int]) -> Callable[[Sequence[Value]], tuple[Value, ...]]:
+    if len(places) > 1:
+        return itemgetter(*places)
+    return lambda row: tuple([row[place] for place in places])  # itemgetter would give the bare cell
+
+
+@lru_cache(1024)
+def _places(view: str, columns: tuple[tuple[str, int], ...]) -> _Places:
+    return _Places(collectors()[view], columns)
+
+
+class Answers(MadeOnRequest[Reading]):
+    """The readings of a poll. `cells`: of the views whose rows got no names yet, or once had none."""
+
+    def __init__(
+        self, known: Mapping[str, Reading], cells: Mapping[str, Cells], check: Callable[[str, tuple[Row, ...]], Reading]
+    ) -> None:
+        """`check`: makes the reading of a view of its rows by name."""
+        super().__init__({**known, **cells}, self._named, known)
+        self.cells, self._check = cells, check
+
+    def _named(self, view: str) -> Reading:
+        cells = self.cells[view]
+        reading = self._check(view, cells.named())
+        cells.sound = isinstance(reading, Rows) and not reading.notes and len(reading.rows) == len(cells.rows)
+        return reading
+
+    def beside(self, more: Mapping[str, Reading]) -> "Answers":
+        """The same with these readings, which nobody asked for with the others."""
+        return Answers({**self._known, **more}, self.cells, self._check)
+
+
+class Differences(MadeOnRequest[Changes | Missing]):
+    """The changes of an interval. `going_on`: the rows before and after of the views in which all goes on as it did."""
+
+    def __init__(
+        self,
+        make: Callable[[str], Changes | Missing],
+        known: Mapping[str, Changes | Missing],
+        going_on: Mapping[str, tuple[Cells, Cells]],
+    ) -> None:
+        super().__init__(collectors(), make, known)
+        self.going_on = going_on
+
+
+def changes_of(delta: Delta, view: str, names: tuple[str, ...]) -> list[tuple[Any, ...]] | None:
+    """These cells of each row of a view, those of counters as their changes; NULL where one is unknown. None if it is missing."""
+    pair = delta.readings.going_on.get(view) if isinstance(delta.readings, Differences) else None
+    if pair is None:
+        reading = delta.read(view)
+        return cells(reading.rows, names) if isinstance(reading, Changes) else None
+    before, after = pair
+    told = []
+    for name in names:
+        now = after.column(name)
+        if name in collectors()[view].counters:
+            now = [None if cell is None else cell - was for cell, was in zip(now, before.column(name), strict=True)]
+        told.append(now)
+    return [*zip(*told, strict=True)]
+
+
+def _cells(snapshot: Snapshot | None) -> Mapping[str, Cells]:
+    return snapshot.readings.cells if snapshot and isinstance(snapshot.readings, Answers) else {}
 
 
 def together(parts: Sequence[Delta]) -> Delta:
@@ -200,26 +333,52 @@ def _delta(
     confirmations: Mapping[str, ConfirmationResult] | None = None,
 ) -> Delta:
     oddities: list[Oddity] = []
-    readings: dict[str, Changes | Missing] = {}
-    at_begin: dict[str, Changes] = {}
-    for view, collector in collectors().items():
-        after = later.readings.get(view)
-        if after is None:
-            readings[view] = _not_captured(collector, later.release)
-            continue
-        before = earlier.read(view) if earlier is not None else None
-        if collector.momentary and isinstance(before, Rows):
-            at_begin[view] = Changes(view, before.rows, before.notes, before.read_at)
-        if collector.momentary or collector.sampled:
-            before = None
-        readings[view] = after if isinstance(after, Missing) else _changes(collector, before, after, oddities)
-    known = confirmations or {}
-    steady = (
-        earlier is not None and not oddities and all(_same_rows(one, earlier, later) for one in collectors().values())
-    )
+
+    def changes(view: str) -> Changes | Missing:
+        collector, after = collectors()[view], later.readings.get(view)
+        if after is None or isinstance(after, Missing):
+            return after or _not_captured(collector, later.release)
+        before = None if earlier is None or collector.momentary or collector.sampled else earlier.read(view)
+        return _changes(collector, before, after, oddities)
+
+    were = _cells(earlier)
+    pairs = {view: (were[view], after) for view, after in _cells(later).items() if view in were}
+    going_on = {view: pair for view, pair in pairs.items() if pair[1].follow(pair[0])}
+    unseen = {view for view in later.readings if view not in going_on and not _carried_over(view, earlier, later)}
+    known = {view: changes(view) for view in collectors() if view in unseen}
+    began = {
+        view: Changes(view, before.rows, before.notes, before.read_at)
+        for view in _momentary()
+        if earlier is not None and view in later.readings and isinstance(before := earlier.read(view), Rows)
+    }
+    steady = earlier is not None and not oddities and _same_views(earlier, later, going_on)
     return Delta(
-        later.database, later.release, basis, readings, tuple(oddities), known, at_begin=at_begin, steady=steady
+        later.database,
+        later.release,
+        basis,
+        Differences(changes, known, going_on),
+        tuple(oddities),
+        confirmations or {},
+        at_begin=began,
+        steady=steady,
     )
+
+
+def _carried_over(view: str, earlier: Snapshot | None, later: Snapshot) -> bool:
+    """Whether a poll has the very rows of the one before, which were looked through then."""
+    before, after = earlier.readings.get(view) if earlier else None, later.readings[view]
+    return isinstance(before, Rows) and isinstance(after, Rows) and before.rows is after.rows
+
+
+@cache
+def _momentary() -> tuple[str, ...]:
+    return tuple(view for view, collector in collectors().items() if collector.momentary)
+
+
+def _same_views(earlier: Snapshot, later: Snapshot, going_on: Collection[str]) -> bool:
+    """Whether each view has the rows that it had, or gives nothing for the reason that it had."""
+    views = earlier.readings.keys() | later.readings.keys()
+    return all(view in going_on or _same_rows(collectors()[view], earlier, later) for view in views)
 
 
 def _same_rows(collector: Collector, earlier: Snapshot, later: Snapshot) -> bool:

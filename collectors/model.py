@@ -6,13 +6,13 @@ durations in words, time zones, and the result of a confirming query.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache, partial
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 # Durations for people: in seconds, with hours and minutes where there are many.
 
@@ -254,6 +254,30 @@ class Rows:
 
 Reading = Rows | Missing
 Binds = Mapping[str, Value]
+
+
+T = TypeVar("T")
+
+
+class MadeOnRequest(Mapping[str, T]):
+    """What is known by view. That of a view which nobody has asked for is made when somebody does."""
+
+    def __init__(self, views: Collection[str], make: Callable[[str], T], known: Mapping[str, T]) -> None:
+        """`views`: in order, those of `known` included."""
+        self._views, self._make, self._known = views, make, {**known}
+
+    def __getitem__(self, view: str) -> T:
+        if view not in self._known:
+            if view not in self._views:
+                raise KeyError(view)
+            self._known[view] = self._make(view)
+        return self._known[view]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._views)
+
+    def __len__(self) -> int:
+        return len(self._views)
 
 
 @dataclass(frozen=True, slots=True)

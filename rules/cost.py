@@ -241,6 +241,8 @@ def troubles(context: SignalContext, findings: Sequence[Finding]) -> tuple[Troub
 
 
 def _on(context: SignalContext, surface: Surface, findings: Sequence[Finding]) -> Iterator[Trouble]:
+    if context.gate_of((surface,)) is Severity.INFO:
+        return  # no cache on it can cost more
     hot = context.hot_caches.named(surface)
     for place, names in enumerate(hot or [()]):
         impact = context.impact_by(context.hot_caches.waited_for((surface,), names))

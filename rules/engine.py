@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from collectors.model import ConfirmationResult, Delta, NotComparable
+from collectors.model import ConfirmationResult, Delta, Missing, NotComparable
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue
@@ -75,20 +75,30 @@ def examine(
     causes: Mapping[str, Cause] | None = None,
     usual: Mapping[str, UsualRange] | None = None,
     caches: CacheMap | None = None,
-    before: "Examination | None" = None,
 ) -> "Examination":
     """The verdict on a Delta, or why there is none; its reasons on request. The order of view rows does not matter.
 
     `usual` has this database's usual figures by the names of `rules.baseline.figures`. It adds to the headline how
     many times the usual the cost is, and changes no verdict. `caches` is the map of this Delta, if the caller has it.
-    `before`: of the poll before. What its causes were judged by may still stand; then they are not judged again.
     """
     if isinstance(change, NotComparable):
         return Examination(cannot_tell(change, causes))
-    judgement = Judgement(change, causes, usual or {}, caches)
-    if before is not None and (held := judgement.held(before)) is not None:
-        return Examination(held, judgement, before.judged)
+    judgement = Judgement(change, causes, usual or {}, caches, gaps_of(change))
     return Examination(judgement.verdict(), judgement)
+
+
+def held(
+    change: Delta | NotComparable, usual: Mapping[str, UsualRange], caches: CacheMap, before: "Examination"
+) -> "Examination | None":
+    """The verdict on a Delta by the causes that an earlier one was judged by, if they still stand; the costs are its own.
+
+    `caches`, `before`: the map and the examination of the poll before. None if the causes must be judged again.
+    """
+    if isinstance(change, NotComparable) or not change.steady:
+        return None
+    verdict = Judgement(change, None, usual, caches, before.gaps).held(before)
+    whole = Judgement(change, None, usual, None, before.gaps)
+    return None if verdict is None else Examination(verdict, whole, before.judged)
 
 
 class Examination:
@@ -103,6 +113,11 @@ class Examination:
         self.judged = judged or verdict
         """The verdict of the poll at which its causes were judged: this one, or an earlier one whose causes still stand."""
         self._judgement = judgement
+
+    @property
+    def gaps(self) -> Mapping[str, Missing]:
+        """The views with gaps, which stay as long as no row comes or goes."""
+        return self._judgement.gaps if self._judgement else {}
 
     @property
     def confirmations(self) -> Mapping[str, ConfirmationResult]:
@@ -137,6 +152,7 @@ class Judgement:
     causes: Mapping[str, Cause] | None
     usual: Mapping[str, UsualRange]
     caches: CacheMap | None
+    gaps: Mapping[str, Missing]
 
     def verdict(self) -> Diagnosis:
         """The diagnosis without its reasons: enough for episodes, alerts and metrics."""
@@ -190,7 +206,7 @@ class Judgement:
 
     @cached_property
     def _context(self) -> SignalContext:
-        return SignalContext(self.delta.without(gaps_of(self.delta)), self.caches)
+        return SignalContext(self.delta.without(self.gaps), self.caches)
 
     @cached_property
     def _verdicts(self) -> Sequence[CauseVerdict]:

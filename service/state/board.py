@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from threading import Lock
 
 from collectors.model import ConfirmationResult, Delta, NotComparable, Snapshot
@@ -301,8 +302,8 @@ class Published:
     """time.monotonic() of the publication."""
     clock: float
     """time.time() of the publication, for people and Prometheus."""
-    blocks: Mapping[str, bytes] = field(default_factory=dict)
-    """Metric family → its sample lines, rendered once. Empty if another replica polls."""
+    render: Callable[[], Mapping[str, bytes]] = dict
+    """Makes `blocks`."""
     episode_changes: tuple[EpisodeChange, ...] = ()
     """Changes of episodes by this poll. Empty if another replica polls."""
     poll_seconds: float = 0.0
@@ -312,6 +313,11 @@ class Published:
     def age(self) -> float:
         """Seconds since, by the clock that has run longer: one of them stands still while a machine sleeps, or is set back."""
         return max(0.0, time.monotonic() - self.published_at, time.time() - self.clock)
+
+    @cached_property
+    def blocks(self) -> Mapping[str, bytes]:
+        """Metric family → its sample lines, made at the first scrape. Empty if another replica polls."""
+        return self.render()
 
     @property
     def verdict(self) -> Diagnosis:
@@ -449,10 +455,10 @@ class MonitoredDatabase:
         )
 
     @property
-    def examined_before(self) -> Examination | None:
-        """The verdict of the last poll, if each of its problems is an open episode and no other is open."""
-        known = self.published.examined if self.published else None
-        return known if known and self.episodes.settled(known.judged) else None
+    def settled(self) -> Published | None:
+        """The last poll, if each problem that its causes were judged to be is an open episode, and no other is open."""
+        known = self.published
+        return known if known and self.episodes.settled(known.examined.judged) else None
 
     @property
     def current(self) -> Published | None:

@@ -24,10 +24,11 @@ from collectors.model import (
 from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.ondemand.sampling import not_sampled
 from rules.baseline import UsualRange
+from rules.cache_map import cache_map
 from rules.cause import catalogue
 from rules.context import SignalContext
 from rules.cost import unseen_waiters
-from rules.engine import Examination, diagnose, examine
+from rules.engine import Examination, diagnose, examine, held
 from rules.model import Confidence, Diagnosis, Severity
 from rules.waiting import WAITING_SESSIONS as WAITING
 from tests.collectors.scripted import poll_at
@@ -86,7 +87,8 @@ def after_itself(delta: Delta, usual: Mapping[str, UsualRange] = {}, **judged: o
     delta = replace(delta, basis=basis, steady=True)
     before, at = examine(delta, usual=usual), (basis.end or began) - timedelta(seconds=15)
     earlier = before.verdict.model_copy(update={"judged_at": before.verdict.judged_at and at, **judged})
-    return examine(delta, usual=usual, before=Examination(earlier, before._judgement))
+    standing = held(delta, usual, cache_map(delta), Examination(earlier, before._judgement))
+    return standing or examine(delta, usual=usual)
 
 
 def agrees(delta: Delta) -> bool:

@@ -1,17 +1,15 @@
 """Polls in a row of a generated instance, every 15 s, with a change in the middle; watched twice, judged as seldom as may be and
 at each poll."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
-from typing import Any, Literal
+from typing import Literal
 
 from collectors.errors import NotApplicable, ViewRefused
-from collectors.model import Binds, ColumnKind, Missing, Reading, Row, Rows, Snapshot, Value, number
-from collectors.ondemand.blockers import VIEW as BLOCKERS
+from collectors.model import Binds, Reading, Rows, Snapshot, Value, number
 from collectors.ondemand.sampling import VIEW as SAMPLED
-from collectors.poll import Answer, Connection, Grouping
+from collectors.poll import Answer, Grouping
 from collectors.registry import collectors, group_text_of, view_of
 from rules.waiting import WAITING_SESSIONS
 from service.config.settings import DatabaseSettings
@@ -22,7 +20,9 @@ from tests.service.stage import Kept
 EVERY = 15.0
 WAITS = {"v$system_event", "v$latch", "v$latch_children", "v$mutex_sleep", "v$latch_misses"}
 """Views in which a storm shows: what is in them grows with it."""
-Change = Literal["grade", "half", "cache", "hang", "hang ends", "restart", "lost view", "found view", "row", "over", "none"]
+Change = Literal[
+    "grade", "half", "cache", "hang", "hang ends", "restart", "lost view", "found view", "row", "over", "none"
+]
 
 
 @dataclass
@@ -84,13 +84,19 @@ class Series:
                 grown = (total - was) * EVERY / seconds * self._faster(view, key) * self._noise()
                 grown += self._beside(view, key, name, EVERY / seconds)
                 cell = (view, key, name)
-                self._totals[cell] = self._totals.get(cell, total) + max(grown, 0.0 if not collector.column(name).signed else grown)
+                self._totals[cell] = self._totals.get(cell, total) + max(
+                    grown, 0.0 if not collector.column(name).signed else grown
+                )
                 if self.change == "restart" and self.place == self.at:
                     self._totals[cell] = max(grown, 0.0)
                 now[name] = int(self._totals[cell])
             rows.append(now)
         if self.change == "row" and self.changed and view == "v$system_event":
-            rows.append({**dict.fromkeys(rows[0]), "event": "enq: US - contention", **dict.fromkeys(collector.counters, 7)} if rows else {})
+            rows.append(
+                {**dict.fromkeys(rows[0]), "event": "enq: US - contention", **dict.fromkeys(collector.counters, 7)}
+                if rows
+                else {}
+            )
         if view == WAITING_SESSIONS:
             rows = self._waiting(rows)
         return rows
@@ -105,7 +111,11 @@ class Series:
     def _faster(self, view: str, key: tuple[Value, ...]) -> float:
         if not self.changed or view not in WAITS:
             return 1.0
-        return {"grade": 0.12 if self.other < 0.5 else 6.0, "half": 0.45 if self.other < 0.5 else 1.6, "over": 0.001}.get(self.change, 1.0)
+        return {
+            "grade": 0.12 if self.other < 0.5 else 6.0,
+            "half": 0.45 if self.other < 0.5 else 1.6,
+            "over": 0.001,
+        }.get(self.change, 1.0)
 
     def _beside(self, view: str, key: tuple[Value, ...], name: str, part: float) -> float:
         """What a second cache adds: another child, or another location, sleeps as much as all together."""
@@ -114,11 +124,17 @@ class Series:
         last, first = self.end.readings[view], self.begin.readings.get(view)
         if not isinstance(last, Rows) or not isinstance(first, Rows):
             return 0.0
-        whole = sum(number(row.get(name)) or 0.0 for row in last.rows) - sum(number(row.get(name)) or 0.0 for row in first.rows)
+        whole = sum(number(row.get(name)) or 0.0 for row in last.rows) - sum(
+            number(row.get(name)) or 0.0 for row in first.rows
+        )
         chosen = sorted(last.rows, key=lambda row: number(row.get(name)) or 0.0)[0]
         mine = tuple(map(chosen.get, collectors()[view].key))
         if view in ("v$system_event", "v$latch"):
-            return 0.4 * max(whole, 0.0) * part if key[0] in ("latch: row cache objects", "row cache mutex", "row cache objects") else 0.0
+            return (
+                0.4 * max(whole, 0.0) * part
+                if key[0] in ("latch: row cache objects", "row cache mutex", "row cache objects")
+                else 0.0
+            )
         return max(whole, 0.0) * part if mine == key else 0.0
 
     def _waiting(self, rows: list[dict[str, Value]]) -> list[dict[str, Value]]:
@@ -180,11 +196,15 @@ class Watch:
     """One database that is polled over a series."""
 
     each_judged: bool
-    database: MonitoredDatabase = field(default_factory=lambda: MonitoredDatabase(DatabaseSettings(name="db", dsn="stand-in"), EVERY))
+    database: MonitoredDatabase = field(
+        default_factory=lambda: MonitoredDatabase(DatabaseSettings(name="db", dsn="stand-in"), EVERY)
+    )
     kept: Kept = field(default_factory=lambda: Kept([]))
     grouping: Grouping = field(default_factory=lambda: Grouping("db"))
 
     def poll(self, series: Series) -> Published:
         costly = self.database.published and self.database.published.verdict.severity.rank > 0
-        beside = PollContext(samples=series.samples() if costly else None, grouping=self.grouping, each_judged=self.each_judged)
+        beside = PollContext(
+            samples=series.samples() if costly else None, grouping=self.grouping, each_judged=self.each_judged
+        )
         return run_poll(self.database, series, self.kept, beside)
