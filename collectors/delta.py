@@ -1,6 +1,6 @@
 """between(): the only place where totals become changes. Restarts, falls and wraps are named, never clamped."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache, lru_cache
@@ -81,16 +81,16 @@ class Cells:
         if not before.sound or here.of.keys() != then.of.keys() or here.names(self.rows) != then.names(before.rows):
             return False
         (now, levels), (was, _) = here.numbers(self.rows), then.numbers(before.rows)
-        every = [*now, *levels]
-        if None in every:
+        if None in now or None in was:
             if [cell is None for cell in now] != [cell is None for cell in was]:
                 return False
             now, was = ([cell for cell in each if cell is not None] for each in (now, was))
-            every = [cell for cell in every if cell is not None]
+        every = [*now, *(cell for cell in levels if cell is not None)]
         self.sound = (
             _NUMBER_TYPES.issuperset(map(type, every))
             and (not every or -MOST <= min(every) <= max(every) <= MOST)
             and all(map(ge, now, was))
+            and min(was, default=0) >= 0
         )
         return self.sound
 
@@ -351,7 +351,7 @@ def _delta(
         for view in _momentary()
         if earlier is not None and view in later.readings and isinstance(before := earlier.read(view), Rows)
     }
-    steady = earlier is not None and not oddities and _same_views(earlier, later, going_on)
+    steady = earlier is not None and not oddities and _same_views(earlier, later, pairs, going_on.keys())
     return Delta(
         later.database,
         later.release,
@@ -375,17 +375,19 @@ def _momentary() -> tuple[str, ...]:
     return tuple(view for view, collector in collectors().items() if collector.momentary)
 
 
-def _same_views(earlier: Snapshot, later: Snapshot, going_on: Collection[str]) -> bool:
-    """Whether each view has the rows that it had, or gives nothing for the reason that it had."""
-    views = earlier.readings.keys() | later.readings.keys()
-    return all(view in going_on or _same_rows(collectors()[view], earlier, later) for view in views)
+def _same_views(earlier: Snapshot, later: Snapshot, seen: Collection[str], going_on: Set[str]) -> bool:
+    """Whether each view has the rows that it had, or gives nothing for the reason that it had. `seen`: those with cells."""
+    views = (earlier.readings.keys() | later.readings.keys()) - going_on
+    return all(_same_rows(collectors()[view], earlier, later, cells=view in seen) for view in views)
 
 
-def _same_rows(collector: Collector, earlier: Snapshot, later: Snapshot) -> bool:
+def _same_rows(collector: Collector, earlier: Snapshot, later: Snapshot, *, cells: bool) -> bool:
     """Whether a view has the rows that it had, or gives nothing for the reason that it had. Who waits, and what is read on
     request, comes and goes."""
     if collector.momentary or collector.sampled or collector.on_request:
         return True
+    if cells:
+        return False
     before, after = earlier.read(collector.view), later.read(collector.view)
     if isinstance(before, Missing) or isinstance(after, Missing):
         return isinstance(before, Missing) and isinstance(after, Missing) and before.kind == after.kind
