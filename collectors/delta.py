@@ -360,8 +360,15 @@ def _delta(
         tuple(oddities),
         confirmations or {},
         at_begin=began,
+        missing=frozenset(view for view in known if _each_poll(view) and isinstance(known[view], Missing)),
         steady=steady,
     )
+
+
+def _each_poll(view: str) -> bool:
+    """Whether a poll reads it for more than its own moment. Who waits, and what is read on request, comes and goes."""
+    collector = collectors()[view]
+    return not (collector.momentary or collector.sampled or collector.on_request)
 
 
 def _carried_over(view: str, earlier: Snapshot | None, later: Snapshot) -> bool:
@@ -378,14 +385,12 @@ def _momentary() -> tuple[str, ...]:
 def _same_views(earlier: Snapshot, later: Snapshot, seen: Collection[str], going_on: Set[str]) -> bool:
     """Whether each view has the rows that it had, or gives nothing for the reason that it had. `seen`: those with cells."""
     views = (earlier.readings.keys() | later.readings.keys()) - going_on
-    return all(_same_rows(collectors()[view], earlier, later, cells=view in seen) for view in views)
+    asked = filter(_each_poll, views)
+    return all(_same_rows(collectors()[view], earlier, later, cells=view in seen) for view in asked)
 
 
 def _same_rows(collector: Collector, earlier: Snapshot, later: Snapshot, *, cells: bool) -> bool:
-    """Whether a view has the rows that it had, or gives nothing for the reason that it had. Who waits, and what is read on
-    request, comes and goes."""
-    if collector.momentary or collector.sampled or collector.on_request:
-        return True
+    """Whether a view has the rows that it had, or gives nothing for the reason that it had."""
     if cells:
         return False
     before, after = earlier.read(collector.view), later.read(collector.view)

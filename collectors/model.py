@@ -494,6 +494,8 @@ class Delta:
     """The DB Id that a report prints, digits. None for captures and polls, which name their database otherwise."""
     lost: str = ""  # what a damaged file, or one that ends too early, no longer has of that its verdict needs; in words
     at_begin: Mapping[str, Changes] = field(default_factory=dict)  # momentary views when the interval began
+    missing: frozenset[str] = frozenset()
+    """Views of each poll that have no changes here, such as one that could not be read at the begin."""
     steady: bool = False
     """Whether from poll to poll no row came or went, no counter misbehaved, and the same views are missing for one reason."""
 

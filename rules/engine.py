@@ -94,11 +94,11 @@ def held(
 
     `caches`, `before`: the map and the examination of the poll before. None if the causes must be judged again.
     """
-    if isinstance(change, NotComparable) or not change.steady:
+    if isinstance(change, NotComparable) or not change.steady or change.missing != before.missing:
         return None
-    verdict = Judgement(change, None, usual, caches, before.gaps).held(before)
-    whole = Judgement(change, None, usual, None, before.gaps)
-    return None if verdict is None else Examination(verdict, whole, before.judged)
+    gaps = before.gaps if before.verdict.severity is Severity.INFO else gaps_of(change)
+    verdict = Judgement(change, None, usual, caches, gaps).held(before) if gaps.keys() == before.gaps.keys() else None
+    return Examination(verdict, Judgement(change, None, usual, None, gaps), before.judged) if verdict else None
 
 
 class Examination:
@@ -113,6 +113,11 @@ class Examination:
         self.judged = judged or verdict
         """The verdict of the poll at which its causes were judged: this one, or an earlier one whose causes still stand."""
         self._judgement = judgement
+
+    @property
+    def missing(self) -> frozenset[str]:
+        """The views that its interval has no changes of."""
+        return self._judgement.delta.missing if self._judgement else frozenset()
 
     @property
     def gaps(self) -> Mapping[str, Missing]:

@@ -18,7 +18,7 @@ from rules.baseline import UsualRange
 from rules.cache_map import cache_map
 from rules.changes import between_polls
 from rules.engine import examine, held
-from rules.model import Diagnosis
+from rules.model import Diagnosis, Severity
 from service.metrics.exposition import render
 from service.state.board import MonitoredDatabase, PollRecord, Published
 from service.state.replicas import LeasesLost
@@ -132,8 +132,10 @@ def examined_poll(
     """
     delta = change if isinstance(change, Delta) else None
     known = usual(delta.basis.end) if delta and delta.basis.end else {}
-    standing = held(change, known, before.map, before.examined) if before else None
-    caches = before.map if before and standing else cache_map(delta or since_startup(snapshot))
+    quiet = before is not None and before.verdict.severity is Severity.INFO and before.map.lasts
+    caches = before.map if before and quiet else cache_map(delta or since_startup(snapshot))
+    standing = held(change, known, caches, before.examined) if before else None
+    caches = cache_map(delta or since_startup(snapshot)) if quiet and not standing else caches
     return Published(
         snapshot=snapshot,
         delta=delta,
