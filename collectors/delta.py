@@ -1,11 +1,11 @@
 """between(): the only place where totals become changes. Restarts, falls and wraps are named, never clamped."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain
-from operator import ge, itemgetter
+from operator import ge
 from typing import Any
 
 from collectors.grants import ANYBODY, grant, privilege_on
@@ -32,6 +32,7 @@ from collectors.model import (
     Value,
     cells,
     number,
+    taker,
 )
 from collectors.registry import collectors
 
@@ -57,19 +58,19 @@ def between(
 
 # The rows of an answer as they came, without names: enough to see that all goes on as it did.
 
+LARGEST_COUNT = 2**63
+Columns = tuple[tuple[str, int], ...]
 
+
+@dataclass(slots=True)
 class Cells:
     """The rows of a view in the answer to a group's statement, and where its columns stand in them."""
 
-    def __init__(self, view: str, columns: tuple[tuple[str, int], ...], rows: list[Sequence[Value]]) -> None:
-        self.view, self.columns, self.rows = view, columns, rows
-        self.sound = False
-        """Whether every cell was seen to be as its column can have it, in these rows or in those that they follow."""
-
-    def column(self, name: str) -> list[Any]:
-        """One column, a cell per row; NULL if it was not read."""
-        place = _places(self.view, self.columns).of.get(name)
-        return [None if place is None else row[place] for row in self.rows]
+    view: str
+    columns: Columns
+    rows: list[Sequence[Value]]
+    sound: bool = False
+    """Whether every cell was seen to be as its column can have it, in these rows or in those that they follow."""
 
     def named(self) -> tuple[Row, ...]:
         """The rows, each by the names of its columns."""
@@ -77,110 +78,77 @@ class Cells:
 
     def follow(self, before: "Cells") -> bool:
         """Whether they are the same rows as before, each number is one, and each counter is sound and has not fallen."""
-        here, then = _places(self.view, self.columns), _places(before.view, before.columns)
-        if not before.sound or here.of.keys() != then.of.keys() or here.names(self.rows) != then.names(before.rows):
+        names, now, levels = self._by_kind()
+        named, was, _ = before._by_kind()
+        if not before.sound or names != named or dict(self.columns).keys() != dict(before.columns).keys():
             return False
-        (now, levels), (was, _) = here.numbers(self.rows), then.numbers(before.rows)
         if None in now or None in was:
             if [cell is None for cell in now] != [cell is None for cell in was]:
                 return False
             now, was = ([cell for cell in each if cell is not None] for each in (now, was))
         every = [*now, *(cell for cell in levels if cell is not None)]
         self.sound = (
-            _NUMBER_TYPES.issuperset(map(type, every))
-            and (not every or -MOST <= min(every) <= max(every) <= MOST)
+            {*map(type, every)} <= {int, float}
+            and (not every or -LARGEST_COUNT <= min(every) <= max(every) <= LARGEST_COUNT)
             and all(map(ge, now, was))
             and min(was, default=0) >= 0
         )
         return self.sound
 
-
-_NUMBER_TYPES, MOST = {int, float}, 2**63
-
-
-class _Places:
-    """Where the columns of a view stand, by how they change."""
-
-    def __init__(self, collector: Collector, columns: tuple[tuple[str, int], ...]) -> None:
-        self.of = dict(columns)
-        kinds: dict[str, list[int]] = {"name": [], "counter": [], "level": []}
-        for name, place in columns:
-            column = collector.column(name)
-            counts = column.kind is ColumnKind.COUNTER and not column.signed
-            named = column.kind in (ColumnKind.KEY, ColumnKind.TEXT) or column.unit == "date"
-            kinds["counter" if counts else "name" if named else "level"].append(place)
-        self._name, self._counter, self._level = (_taker(places) for places in kinds.values())
-
-    def names(self, rows: list[Sequence[Value]]) -> list[tuple[Value, ...]]:
-        return [*map(self._name, rows)]
-
-    def numbers(self, rows: list[Sequence[Value]]) -> tuple[list[Any], list[Any]]:
-        return [*chain.from_iterable(map(self._counter, rows))], [*chain.from_iterable(map(self._level, rows))]
-
-
-def _taker(places: Sequence[int]) -> Callable[[Sequence[Value]], tuple[Value, ...]]:
-    if len(places) > 1:
-        return itemgetter(*places)
-    return lambda row: tuple([row[place] for place in places])  # itemgetter would give the bare cell
+    def _by_kind(self) -> list[list[Any]]:
+        """All names and texts, all counters that never fall, and all other numbers, each row by row."""
+        return [[*chain.from_iterable(map(take, self.rows))] for take in _takers(self.view, self.columns)]
 
 
 @lru_cache(1024)
-def _places(view: str, columns: tuple[tuple[str, int], ...]) -> _Places:
-    return _Places(collectors()[view], columns)
+def _takers(view: str, columns: Columns) -> list[Callable[[Any], tuple[Any, ...]]]:
+    kinds: tuple[list[int], ...] = ([], [], [])
+    for name, place in columns:
+        column = collectors()[view].column(name)
+        counts = column.kind is ColumnKind.COUNTER and not column.signed
+        named = column.kind in (ColumnKind.KEY, ColumnKind.TEXT) or column.unit == "date"
+        kinds[1 if counts else 0 if named else 2].append(place)
+    return [taker(tuple(places)) for places in kinds]
 
 
 class Answers(MadeOnRequest[Reading]):
-    """The readings of a poll. `cells`: of the views whose rows got no names yet, or once had none."""
+    """The readings of a poll. `of`: the cells of the views that a group gave."""
 
     def __init__(
-        self, known: Mapping[str, Reading], cells: Mapping[str, Cells], check: Callable[[str, tuple[Row, ...]], Reading]
+        self, known: Mapping[str, Reading], of: Mapping[str, Cells], check: Callable[[str, tuple[Row, ...]], Reading]
     ) -> None:
         """`check`: makes the reading of a view of its rows by name."""
-        super().__init__({**known, **cells}, self._named, known)
-        self.cells, self._check = cells, check
+        super().__init__({**known, **of}, self._named, known, of)
+        self._check = check
 
     def _named(self, view: str) -> Reading:
-        cells = self.cells[view]
-        reading = self._check(view, cells.named())
+        reading, cells = self._check(view, self.of[view].named()), self.of[view]
         cells.sound = isinstance(reading, Rows) and not reading.notes and len(reading.rows) == len(cells.rows)
         return reading
 
     def beside(self, more: Mapping[str, Reading]) -> "Answers":
         """The same with these readings, which nobody asked for with the others."""
-        return Answers({**self._known, **more}, self.cells, self._check)
-
-
-class Differences(MadeOnRequest[Changes | Missing]):
-    """The changes of an interval. `going_on`: the rows before and after of the views in which all goes on as it did."""
-
-    def __init__(
-        self,
-        make: Callable[[str], Changes | Missing],
-        known: Mapping[str, Changes | Missing],
-        going_on: Mapping[str, tuple[Cells, Cells]],
-    ) -> None:
-        super().__init__(collectors(), make, known)
-        self.going_on = going_on
+        return Answers({**self._known, **more}, self.of, self._check)
 
 
 def changes_of(delta: Delta, view: str, names: tuple[str, ...]) -> list[tuple[Any, ...]] | None:
     """These cells of each row of a view, those of counters as their changes; NULL where one is unknown. None if it is missing."""
-    pair = delta.readings.going_on.get(view) if isinstance(delta.readings, Differences) else None
+    pair = delta.readings.of.get(view) if isinstance(delta.readings, MadeOnRequest) else None
     if pair is None:
         reading = delta.read(view)
         return cells(reading.rows, names) if isinstance(reading, Changes) else None
-    before, after = pair
+    (places, rows), (former, were) = ((dict(side.columns), side.rows) for side in reversed(pair))
     told = []
     for name in names:
-        now = after.column(name)
+        now = [row[places[name]] for row in rows]
         if name in collectors()[view].counters:
-            now = [None if cell is None else cell - was for cell, was in zip(now, before.column(name), strict=True)]
+            now = [None if cell is None else cell - was[former[name]] for cell, was in zip(now, were, strict=True)]
         told.append(now)
     return [*zip(*told, strict=True)]
 
 
 def _cells(snapshot: Snapshot | None) -> Mapping[str, Cells]:
-    return snapshot.readings.cells if snapshot and isinstance(snapshot.readings, Answers) else {}
+    return snapshot.readings.of if snapshot and isinstance(snapshot.readings, Answers) else {}
 
 
 def together(parts: Sequence[Delta]) -> Delta:
@@ -342,61 +310,47 @@ def _delta(
         return _changes(collector, before, after, oddities)
 
     were = _cells(earlier)
-    pairs = {view: (were[view], after) for view, after in _cells(later).items() if view in were}
-    going_on = {view: pair for view, pair in pairs.items() if pair[1].follow(pair[0])}
-    unseen = {view for view in later.readings if view not in going_on and not _carried_over(view, earlier, later)}
-    known = {view: changes(view) for view in collectors() if view in unseen}
+    seen = {view: (were[view], after) for view, after in _cells(later).items() if view in were}
+    going_on = {view: pair for view, pair in seen.items() if pair[1].follow(pair[0])}
+    alike = {*going_on, *(view for view in later.readings if earlier and _carried_over(view, earlier, later))}
+    known = {view: changes(view) for view in collectors() if view in later.readings and view not in alike}
     began = {
         view: Changes(view, before.rows, before.notes, before.read_at)
-        for view in _momentary()
-        if earlier is not None and view in later.readings and isinstance(before := earlier.read(view), Rows)
+        for view in later.readings
+        if earlier is not None and collectors()[view].momentary and isinstance(before := earlier.read(view), Rows)
     }
-    steady = earlier is not None and not oddities and _same_views(earlier, later, pairs, going_on.keys())
+    rest = {*later.readings, *(earlier.readings if earlier else ())} - alike
+    lasting = [one for view in rest if not ((one := collectors()[view]).momentary or one.sampled or one.on_request)]
     return Delta(
         later.database,
         later.release,
         basis,
-        Differences(changes, known, going_on),
+        MadeOnRequest(collectors(), changes, known, going_on),
         tuple(oddities),
         confirmations or {},
         at_begin=began,
-        missing=frozenset(view for view in known if _each_poll(view) and isinstance(known[view], Missing)),
-        steady=steady,
+        missing=frozenset(one.view for one in lasting if isinstance(known.get(one.view), Missing)),
+        steady=earlier is not None
+        and not oddities
+        and all(
+            one.view not in seen and _same_rows(one, earlier.read(one.view), later.read(one.view)) for one in lasting
+        ),
     )
 
 
-def _each_poll(view: str) -> bool:
-    """Whether a poll reads it for more than its own moment. Who waits, and what is read on request, comes and goes."""
-    collector = collectors()[view]
-    return not (collector.momentary or collector.sampled or collector.on_request)
-
-
-def _carried_over(view: str, earlier: Snapshot | None, later: Snapshot) -> bool:
+def _carried_over(view: str, earlier: Snapshot, later: Snapshot) -> bool:
     """Whether a poll has the very rows of the one before, which were looked through then."""
-    before, after = earlier.readings.get(view) if earlier else None, later.readings[view]
+    if view in _cells(later):
+        return False
+    before, after = earlier.readings.get(view), later.readings[view]
     return isinstance(before, Rows) and isinstance(after, Rows) and before.rows is after.rows
 
 
-@cache
-def _momentary() -> tuple[str, ...]:
-    return tuple(view for view, collector in collectors().items() if collector.momentary)
-
-
-def _same_views(earlier: Snapshot, later: Snapshot, seen: Collection[str], going_on: Set[str]) -> bool:
-    """Whether each view has the rows that it had, or gives nothing for the reason that it had. `seen`: those with cells."""
-    views = (earlier.readings.keys() | later.readings.keys()) - going_on
-    asked = filter(_each_poll, views)
-    return all(_same_rows(collectors()[view], earlier, later, cells=view in seen) for view in asked)
-
-
-def _same_rows(collector: Collector, earlier: Snapshot, later: Snapshot, *, cells: bool) -> bool:
+def _same_rows(collector: Collector, before: Reading, after: Reading) -> bool:
     """Whether a view has the rows that it had, or gives nothing for the reason that it had."""
-    if cells:
-        return False
-    before, after = earlier.read(collector.view), later.read(collector.view)
     if isinstance(before, Missing) or isinstance(after, Missing):
         return isinstance(before, Missing) and isinstance(after, Missing) and before.kind == after.kind
-    return before.rows is after.rows or keys_of(collector, before) == keys_of(collector, after)
+    return keys_of(collector, before) == keys_of(collector, after)
 
 
 def _not_captured(collector: Collector, release: str | None) -> Missing:

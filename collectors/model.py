@@ -262,9 +262,11 @@ T = TypeVar("T")
 class MadeOnRequest(Mapping[str, T]):
     """What is known by view. That of a view which nobody has asked for is made when somebody does."""
 
-    def __init__(self, views: Collection[str], make: Callable[[str], T], known: Mapping[str, T]) -> None:
-        """`views`: in order, those of `known` included."""
-        self._views, self._make, self._known = views, make, {**known}
+    def __init__(
+        self, views: Collection[str], make: Callable[[str], T], known: Mapping[str, T], of: Mapping[str, Any]
+    ) -> None:
+        """`views`: in order, those of `known` included; `of`: by view, what it is made of without names."""
+        self._views, self._make, self._known, self.of = views, make, {**known}, of
 
     def __getitem__(self, view: str) -> T:
         if view not in self._known:
@@ -572,7 +574,7 @@ def cells(rows: Sequence[Row], names: tuple[str, ...], absent: object = None) ->
 
     They are taken a row at a time, because a loop over the thousand cells of a poll takes three times as long.
     """
-    take = _taker(names)
+    take = taker(names)
     try:
         return list(map(take, rows))
     except KeyError:
@@ -581,7 +583,8 @@ def cells(rows: Sequence[Row], names: tuple[str, ...], absent: object = None) ->
 
 
 @lru_cache(512)
-def _taker(names: tuple[str, ...]) -> Callable[[Mapping[str, object]], tuple[object, ...]]:
+def taker(names: tuple[str, ...] | tuple[int, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """Takes these cells of a row, by their names or places."""
     if len(names) > 1:
         return itemgetter(*names)
     return lambda row: tuple([row[name] for name in names])  # itemgetter would give the bare cell

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from collectors.delta import Differences, between, since_startup
+from collectors.delta import between, since_startup
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
-from collectors.model import Binds, Delta, Missing, NotComparable, Oddity, Reading, Row, Rows, Snapshot
+from collectors.model import Binds, Delta, MadeOnRequest, Missing, NotComparable, Oddity, Reading, Row, Rows, Snapshot
 from collectors.poll import Answer, Grouping, poll
 from collectors.registry import collectors, groups
 from service.store.record import numbers_of
@@ -356,7 +356,7 @@ def agree(earlier: Snapshot, later: Snapshot) -> Delta:
 def test_going_on_is_steady_and_gives_what_rows_with_names_give() -> None:
     delta = agree(*polls_of("v$latch", list))
     assert delta.steady and delta.oddities == ()
-    assert isinstance(delta.readings, Differences) and {*VIEWS} <= delta.readings.going_on.keys()
+    assert isinstance(delta.readings, MadeOnRequest) and {*VIEWS} <= delta.readings.of.keys()
 
 
 @pytest.mark.parametrize("view", VIEWS)
