@@ -101,15 +101,13 @@ class FollowUp:
 
     def _may_rest(self, published: Published, *, old: bool) -> bool:
         """Whether the next poll will not judge its causes anew, so that the last samples stand. `old`: they did for this poll."""
-        at, verdict, sampled = (
-            published.snapshot.taken_at,
-            published.verdict,
-            self._seen.read_at if self._seen else None,
-        )
-        if self.each_judged or self.hangs or at is None or sampled is None or (old and verdict.judged_at == at):
+        at, judged_at = published.snapshot.taken_at, published.verdict.judged_at
+        sampled = self._seen.read_at if self._seen else None
+        if self.each_judged or self.hangs or None in (at, judged_at, sampled) or (old and judged_at == at):
             return False
-        age = (at - sampled).total_seconds() + 1.5 * self._watched.interval
-        return age < LASTING_SECONDS and self._watched.episodes.settled(verdict, at - YOUNG)
+        assert at and judged_at and sampled
+        age = (at - min(sampled, judged_at)).total_seconds() + 1.5 * (self._watched.pace or self._watched.interval)
+        return age < LASTING_SECONDS and self._watched.episodes.settled(published.verdict, at - YOUNG)
 
     def blockers(self, polled: Snapshot, connection: Connection) -> Mapping[str, Reading] | None:
         """Who holds what sessions of this poll hang on. None without a look."""
