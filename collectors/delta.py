@@ -128,7 +128,9 @@ class Answers(MadeOnRequest[Reading]):
 
     def beside(self, more: Mapping[str, Reading]) -> "Answers":
         """The same with these readings, which nobody asked for with the others."""
-        return Answers({**self._known, **more}, self.of, self._check)
+        other = Answers({**self._known, **more}, self.of, self._check)
+        other._made = self._made
+        return other
 
 
 def changes_of(delta: Delta, view: str, names: tuple[str, ...]) -> list[tuple[Any, ...]] | None:

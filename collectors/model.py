@@ -266,14 +266,22 @@ class MadeOnRequest(Mapping[str, T]):
         self, views: Collection[str], make: Callable[[str], T], known: Mapping[str, T], of: Mapping[str, Any]
     ) -> None:
         """`views`: in order, those of `known` included; `of`: by view, what it is made of without names."""
-        self._views, self._make, self._known, self.of = views, make, {**known}, of
+        self._views, self._make, self._known, self.of = views, make, known, of
+        self._made = dict[str, T]()
 
     def __getitem__(self, view: str) -> T:
-        if view not in self._known:
-            if view not in self._views:
-                raise KeyError(view)
-            self._known[view] = self._make(view)
-        return self._known[view]
+        if view in self._known:
+            return self._known[view]
+        if view not in self._views:
+            raise KeyError(view)
+        made = self._made  # once, for another thread may let go of it
+        if view not in made:
+            made[view] = self._make(view)
+        return made[view]
+
+    def release(self) -> None:
+        """Give up what was made, several times as large as what it is made of. A later question makes it again."""
+        self._made = {}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._views)

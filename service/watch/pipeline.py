@@ -8,7 +8,7 @@ from functools import partial
 from typing import Protocol
 
 from collectors.delta import Answers, between, since_startup
-from collectors.model import ConfirmationResult, Delta, NotComparable, Reading, Snapshot
+from collectors.model import ConfirmationResult, Delta, MadeOnRequest, NotComparable, Reading, Snapshot
 from collectors.ondemand import changes
 from collectors.ondemand.blockers import not_looked
 from collectors.ondemand.sampling import VIEW as SESSIONS
@@ -75,8 +75,11 @@ def run_poll(
     watched.timeline.add(between_polls(previous, snapshot))
     published = publish(watched, judged, seconds)
     keeper.keep(snapshot, published.verdict, poll_record(watched, published, change, previous))
-    published.examined.release()
     watched.take(published)
+    published.examined.release()
+    for made in (previous, snapshot, published.delta):
+        if made is not None and isinstance(made.readings, MadeOnRequest):
+            made.readings.release()
     return published
 
 
