@@ -59,28 +59,27 @@ def between(
 # The rows of an answer as they came, without names: enough to see that all goes on as it did.
 
 LARGEST_COUNT = 2**63
-Columns = tuple[tuple[str, int], ...]
 
 
 @dataclass(slots=True)
 class Cells:
-    """The rows of a view in the answer to a group's statement, and where its columns stand in them."""
+    """The rows of a view in the answer to a group's statement, each with its cells in the order of these columns."""
 
     view: str
-    columns: Columns
-    rows: list[Sequence[Value]]
+    columns: tuple[str, ...]
+    rows: list[tuple[Value, ...]]
     sound: bool = False
     """Whether every cell was seen to be as its column can have it, in these rows or in those that they follow."""
 
     def named(self) -> tuple[Row, ...]:
         """The rows, each by the names of its columns."""
-        return tuple([{name: row[place] for name, place in self.columns} for row in self.rows])
+        return tuple([dict(zip(self.columns, row, strict=True)) for row in self.rows])
 
     def follow(self, before: "Cells") -> bool:
         """Whether they are the same rows as before, each number is one, and each counter is sound and has not fallen."""
         names, now, levels = self._by_kind()
         named, was, _ = before._by_kind()
-        if not before.sound or names != named or dict(self.columns).keys() != dict(before.columns).keys():
+        if not before.sound or names != named or {*self.columns} != {*before.columns}:
             return False
         if None in now or None in was:
             if [cell is None for cell in now] != [cell is None for cell in was]:
@@ -101,9 +100,9 @@ class Cells:
 
 
 @lru_cache(1024)
-def _takers(view: str, columns: Columns) -> list[Callable[[Any], tuple[Any, ...]]]:
+def _takers(view: str, columns: tuple[str, ...]) -> list[Callable[[Any], tuple[Any, ...]]]:
     kinds: tuple[list[int], ...] = ([], [], [])
-    for name, place in columns:
+    for place, name in enumerate(columns):
         column = collectors()[view].column(name)
         counts = column.kind is ColumnKind.COUNTER and not column.signed
         named = column.kind in (ColumnKind.KEY, ColumnKind.TEXT) or column.unit == "date"
@@ -139,12 +138,11 @@ def changes_of(delta: Delta, view: str, names: tuple[str, ...]) -> list[tuple[An
     if pair is None:
         reading = delta.read(view)
         return cells(reading.rows, names) if isinstance(reading, Changes) else None
-    (places, rows), (former, were) = ((dict(side.columns), side.rows) for side in reversed(pair))
     told = []
     for name in names:
-        now = [row[places[name]] for row in rows]
+        was, now = ([row[side.columns.index(name)] for row in side.rows] for side in pair)
         if name in collectors()[view].counters:
-            now = [None if cell is None else cell - was[former[name]] for cell, was in zip(now, were, strict=True)]
+            now = [None if cell is None else cell - before for before, cell in zip(was, now, strict=True)]
         told.append(now)
     return [*zip(*told, strict=True)]
 

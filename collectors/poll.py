@@ -26,6 +26,7 @@ from collectors.model import (
     Rows,
     Snapshot,
     Value,
+    taker,
     text,
 )
 from collectors.registry import Group, GroupText, collectors, groups, under_older_name
@@ -279,7 +280,11 @@ def parted(statement: GroupText, rows: Iterable[Sequence[Value]]) -> dict[str, C
         if of is None:
             return None
         of.append(row)
-    return {view: Cells(view, columns, found[view]) for view, columns in statement.views.items()}
+    parts = {}
+    for view, columns in statement.views.items():  # most cells of a row are NULL, for it has the columns of all views
+        names, places = zip(*columns, strict=True)
+        parts[view] = Cells(view, names, [*map(taker(places), found[view])])
+    return parts
 
 
 def _binds_of(group: Group, readings: Mapping[str, Reading]) -> Binds | Missing:
