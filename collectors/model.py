@@ -283,6 +283,9 @@ class MadeOnRequest(Mapping[str, T]):
         """Give up what was made, several times as large as what it is made of. A later question makes it again."""
         self._made = {}
 
+    def __contains__(self, view: object) -> bool:
+        return view in self._views  # what a mapping does by itself would make it
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._views)
 
