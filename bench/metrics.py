@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 import uvicorn
 from fastapi import FastAPI
@@ -104,7 +105,7 @@ def fleet(databases: int, most: int | None, published: Sequence[Published]) -> t
         spent += time.perf_counter() - began
         if most is not None:
             blocks = cut(blocks, most - OF_LIVENESS)
-        current = replace(source, blocks=blocks, published_at=time.monotonic(), clock=time.time())
+        current = replace(source, render=partial(dict, blocks), published_at=time.monotonic(), clock=time.time())
         watched.append(MonitoredDatabase(settings, LONG_AGO, published=current))
     return Board(watched), spent / databases
 

@@ -45,9 +45,9 @@ LOADS = {"healthy": "healthy-19c", "storm": "undo-storm"}
 FLOOR = "floor: the driver alone, ms"
 STEPS = {
     "between": "change since the poll before",
+    "held": "verdict by causes that were judged before",
     "cache_map": "cache map",
     "examine": "diagnosis",
-    "render": "text for /metrics",
 }
 """Functions of the pipeline, and what each makes."""
 RECORD = "record for the store"
@@ -222,6 +222,7 @@ def _polls(
         published = clock.during(
             "all", lambda: pipeline.run_poll(watched, connection, keeper, pipeline.PollContext(grouping=grouping))
         )
+        clock.during("scrape", lambda published=published: published.blocks)  # type: ignore[misc]
         costs = published.snapshot.costs.values()
         row = {
             "statements": float(counters.statements - statements),
@@ -248,6 +249,7 @@ def _parts(clock: Clock) -> dict[str, float]:
         **{f"our {made}": seconds for made, seconds in ours.items()},
         "our code together": spent["all"] - spent["driver"],
         "driver and our code": spent["all"],
+        "text for /metrics, at the first scrape after it": spent["scrape"],
     }
 
 

@@ -1,8 +1,11 @@
 """between(): the only place where totals become changes. Restarts, falls and wraps are named, never clamped."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import lru_cache
+from itertools import chain
+from operator import ge
 from typing import Any
 
 from collectors.grants import ANYBODY, grant, privilege_on
@@ -17,6 +20,7 @@ from collectors.model import (
     DeltaSource,
     Key,
     LoggedEvent,
+    MadeOnRequest,
     Missing,
     NotComparable,
     ObstacleKind,
@@ -26,7 +30,9 @@ from collectors.model import (
     Rows,
     Snapshot,
     Value,
+    cells,
     number,
+    taker,
 )
 from collectors.registry import collectors
 
@@ -48,6 +54,101 @@ def between(
     seconds = (later.taken_at - earlier.taken_at).total_seconds()
     basis = Basis("interval", earlier.taken_at, later.taken_at, seconds)
     return _delta(basis, later, earlier, confirmations)
+
+
+# The rows of an answer as they came, without names: enough to see that all goes on as it did.
+
+LARGEST_COUNT = 2**63
+
+
+@dataclass(slots=True)
+class Cells:
+    """The rows of a view in the answer to a group's statement, each with its cells in the order of these columns."""
+
+    view: str
+    columns: tuple[str, ...]
+    rows: list[tuple[Value, ...]]
+    sound: bool = False
+    """Whether every cell was seen to be as its column can have it, in these rows or in those that they follow."""
+
+    def named(self) -> tuple[Row, ...]:
+        """The rows, each by the names of its columns."""
+        return tuple([dict(zip(self.columns, row, strict=True)) for row in self.rows])
+
+    def follow(self, before: "Cells") -> bool:
+        """Whether they are the same rows as before, each number is one, and each counter is sound and has not fallen."""
+        names, now, levels = self._by_kind()
+        named, was, _ = before._by_kind()
+        if not before.sound or names != named or {*self.columns} != {*before.columns}:
+            return False
+        if None in now or None in was:
+            if [cell is None for cell in now] != [cell is None for cell in was]:
+                return False
+            now, was = ([cell for cell in each if cell is not None] for each in (now, was))
+        every = [*now, *(cell for cell in levels if cell is not None)]
+        self.sound = (
+            {*map(type, every)} <= {int, float}
+            and (not every or -LARGEST_COUNT <= min(every) <= max(every) <= LARGEST_COUNT)
+            and all(map(ge, now, was))
+            and min(was, default=0) >= 0
+        )
+        return self.sound
+
+    def _by_kind(self) -> list[list[Any]]:
+        """All names and texts, all counters that never fall, and all other numbers, each row by row."""
+        return [[*chain.from_iterable(map(take, self.rows))] for take in _takers(self.view, self.columns)]
+
+
+@lru_cache(1024)
+def _takers(view: str, columns: tuple[str, ...]) -> list[Callable[[Any], tuple[Any, ...]]]:
+    kinds: tuple[list[int], ...] = ([], [], [])
+    for place, name in enumerate(columns):
+        column = collectors()[view].column(name)
+        counts = column.kind is ColumnKind.COUNTER and not column.signed
+        named = column.kind in (ColumnKind.KEY, ColumnKind.TEXT) or column.unit == "date"
+        kinds[1 if counts else 0 if named else 2].append(place)
+    return [taker(tuple(places)) for places in kinds]
+
+
+class Answers(MadeOnRequest[Reading]):
+    """The readings of a poll. `of`: the cells of the views that a group gave."""
+
+    def __init__(
+        self, known: Mapping[str, Reading], of: Mapping[str, Cells], check: Callable[[str, tuple[Row, ...]], Reading]
+    ) -> None:
+        """`check`: makes the reading of a view of its rows by name."""
+        super().__init__({**known, **of}, self._named, known, of)
+        self._check = check
+
+    def _named(self, view: str) -> Reading:
+        reading, cells = self._check(view, self.of[view].named()), self.of[view]
+        cells.sound = isinstance(reading, Rows) and not reading.notes and len(reading.rows) == len(cells.rows)
+        return reading
+
+    def beside(self, more: Mapping[str, Reading]) -> "Answers":
+        """The same with these readings, which nobody asked for with the others."""
+        other = Answers({**self._known, **more}, self.of, self._check)
+        other._made = self._made
+        return other
+
+
+def changes_of(delta: Delta, view: str, names: tuple[str, ...]) -> list[tuple[Any, ...]] | None:
+    """These cells of each row of a view, those of counters as their changes; NULL where one is unknown. None if it is missing."""
+    pair = delta.readings.of.get(view) if isinstance(delta.readings, MadeOnRequest) else None
+    if pair is None:
+        reading = delta.read(view)
+        return cells(reading.rows, names) if isinstance(reading, Changes) else None
+    told = []
+    for name in names:
+        was, now = ([row[side.columns.index(name)] for row in side.rows] for side in pair)
+        if name in collectors()[view].counters:
+            now = [None if cell is None else cell - before for before, cell in zip(was, now, strict=True)]
+        told.append(now)
+    return [*zip(*told, strict=True)]
+
+
+def _cells(snapshot: Snapshot | None) -> Mapping[str, Cells]:
+    return snapshot.readings.of if snapshot and isinstance(snapshot.readings, Answers) else {}
 
 
 def together(parts: Sequence[Delta]) -> Delta:
@@ -200,21 +301,56 @@ def _delta(
     confirmations: Mapping[str, ConfirmationResult] | None = None,
 ) -> Delta:
     oddities: list[Oddity] = []
-    readings: dict[str, Changes | Missing] = {}
-    at_begin: dict[str, Changes] = {}
-    for view, collector in collectors().items():
-        after = later.readings.get(view)
-        if after is None:
-            readings[view] = _not_captured(collector, later.release)
-            continue
-        before = earlier.read(view) if earlier is not None else None
-        if collector.momentary and isinstance(before, Rows):
-            at_begin[view] = Changes(view, before.rows, before.notes, before.read_at)
-        if collector.momentary or collector.sampled:
-            before = None
-        readings[view] = after if isinstance(after, Missing) else _changes(collector, before, after, oddities)
-    known = confirmations or {}
-    return Delta(later.database, later.release, basis, readings, tuple(oddities), known, at_begin=at_begin)
+
+    def changes(view: str) -> Changes | Missing:
+        collector, after = collectors()[view], later.readings.get(view)
+        if after is None or isinstance(after, Missing):
+            return after or _not_captured(collector, later.release)
+        before = None if earlier is None or collector.momentary or collector.sampled else earlier.read(view)
+        return _changes(collector, before, after, oddities)
+
+    were = _cells(earlier)
+    seen = {view: (were[view], after) for view, after in _cells(later).items() if view in were}
+    going_on = {view: pair for view, pair in seen.items() if pair[1].follow(pair[0])}
+    alike = {*going_on, *(view for view in later.readings if earlier and _carried_over(view, earlier, later))}
+    known = {view: changes(view) for view in collectors() if view in later.readings and view not in alike}
+    began = {
+        view: Changes(view, before.rows, before.notes, before.read_at)
+        for view in later.readings
+        if earlier is not None and collectors()[view].momentary and isinstance(before := earlier.read(view), Rows)
+    }
+    rest = {*later.readings, *(earlier.readings if earlier else ())} - alike
+    lasting = [one for view in rest if not ((one := collectors()[view]).momentary or one.sampled or one.on_request)]
+    return Delta(
+        later.database,
+        later.release,
+        basis,
+        MadeOnRequest(collectors(), changes, known, going_on),
+        tuple(oddities),
+        confirmations or {},
+        at_begin=began,
+        missing=frozenset(one.view for one in lasting if isinstance(known.get(one.view), Missing)),
+        steady=earlier is not None
+        and not oddities
+        and all(
+            one.view not in seen and _same_rows(one, earlier.read(one.view), later.read(one.view)) for one in lasting
+        ),
+    )
+
+
+def _carried_over(view: str, earlier: Snapshot, later: Snapshot) -> bool:
+    """Whether a poll has the very rows of the one before, which were looked through then."""
+    if view in _cells(later):
+        return False
+    before, after = earlier.readings.get(view), later.readings[view]
+    return isinstance(before, Rows) and isinstance(after, Rows) and before.rows is after.rows
+
+
+def _same_rows(collector: Collector, before: Reading, after: Reading) -> bool:
+    """Whether a view has the rows that it had, or gives nothing for the reason that it had."""
+    if isinstance(before, Missing) or isinstance(after, Missing):
+        return isinstance(before, Missing) and isinstance(after, Missing) and before.kind == after.kind
+    return keys_of(collector, before) == keys_of(collector, after)
 
 
 def _not_captured(collector: Collector, release: str | None) -> Missing:

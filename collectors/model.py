@@ -6,13 +6,13 @@ durations in words, time zones, and the result of a confirming query.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache, partial
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 # Durations for people: in seconds, with hours and minutes where there are many.
 
@@ -256,6 +256,43 @@ Reading = Rows | Missing
 Binds = Mapping[str, Value]
 
 
+T = TypeVar("T")
+
+
+class MadeOnRequest(Mapping[str, T]):
+    """What is known by view. That of a view which nobody has asked for is made when somebody does."""
+
+    def __init__(
+        self, views: Collection[str], make: Callable[[str], T], known: Mapping[str, T], of: Mapping[str, Any]
+    ) -> None:
+        """`views`: in order, those of `known` included; `of`: by view, what it is made of without names."""
+        self._views, self._make, self._known, self.of = views, make, known, of
+        self._made = dict[str, T]()
+
+    def __getitem__(self, view: str) -> T:
+        if view in self._known:
+            return self._known[view]
+        if view not in self._views:
+            raise KeyError(view)
+        made = self._made  # once, for another thread may let go of it
+        if view not in made:
+            made[view] = self._make(view)
+        return made[view]
+
+    def release(self) -> None:
+        """Give up what was made, several times as large as what it is made of. A later question makes it again."""
+        self._made = {}
+
+    def __contains__(self, view: object) -> bool:
+        return view in self._views  # what a mapping does by itself would make it
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._views)
+
+    def __len__(self) -> int:
+        return len(self._views)
+
+
 @dataclass(frozen=True, slots=True)
 class Collector:
     """One dynamic view: what latchscope reads of it, by which statement per release, and what is lost without it.
@@ -470,6 +507,10 @@ class Delta:
     """The DB Id that a report prints, digits. None for captures and polls, which name their database otherwise."""
     lost: str = ""  # what a damaged file, or one that ends too early, no longer has of that its verdict needs; in words
     at_begin: Mapping[str, Changes] = field(default_factory=dict)  # momentary views when the interval began
+    missing: frozenset[str] = frozenset()
+    """Views of each poll that have no changes here, such as one that could not be read at the begin."""
+    steady: bool = False
+    """Whether from poll to poll no row came or went, no counter misbehaved, and the same views are missing for one reason."""
 
     def read(self, view: str) -> Changes | Missing:
         """The changes of a view, or Missing with its reason."""
@@ -544,7 +585,7 @@ def cells(rows: Sequence[Row], names: tuple[str, ...], absent: object = None) ->
 
     They are taken a row at a time, because a loop over the thousand cells of a poll takes three times as long.
     """
-    take = _taker(names)
+    take = taker(names)
     try:
         return list(map(take, rows))
     except KeyError:
@@ -553,7 +594,8 @@ def cells(rows: Sequence[Row], names: tuple[str, ...], absent: object = None) ->
 
 
 @lru_cache(512)
-def _taker(names: tuple[str, ...]) -> Callable[[Mapping[str, object]], tuple[object, ...]]:
+def taker(names: tuple[str, ...] | tuple[int, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """Takes these cells of a row, by their names or places."""
     if len(names) > 1:
         return itemgetter(*names)
     return lambda row: tuple([row[name] for name in names])  # itemgetter would give the bare cell

@@ -140,6 +140,8 @@ class OracleConnection:
         self._cancelled = False
         self._in_doubt = False
         self._room: dict[str, int] = {}
+        self._kept: dict[str, tuple[oracledb.Cursor, tuple[str, ...]]] = {}
+        """Cursors of statements that were run before, each with its columns. A new one costs as much as the answer."""
         self._calls, self._session = self._log_in()
 
     def _log_in(self) -> Opened:
@@ -237,18 +239,27 @@ class OracleConnection:
             ) from None
         self.close()
         self._calls, self._session = new
+        self._kept.clear()
 
     def _fetch(self, sql: str, binds: Binds, seconds: float) -> Answer:
         self._session.call_timeout = int(seconds * 1000)
         began = perf_counter()
-        with self._session.cursor() as cursor:
-            # It gives few rows, and its cursor stays open from the first time on (`collectors.ondemand.blockers`).
-            look = of_look(sql)
+        # It gives few rows, and its cursor stays open from the first time on (`collectors.ondemand.blockers`).
+        look, again = of_look(sql), sql in self._room
+        cursor, columns = self._kept.pop(sql, (None, ()))
+        if cursor is None:
+            cursor = self._session.cursor()
+            cursor.prepare(sql, cache_statement=look or again)
+        try:
             cursor.prefetchrows = cursor.arraysize = room = self._room.get(sql, LEAST_ROOM if look else ROOM)
-            cursor.prepare(sql, cache_statement=look or sql in self._room)
             cursor.execute(None, dict(binds))
-            columns = tuple([column.name.lower() for column in cursor.description])
+            columns = columns or tuple([column.name.lower() for column in cursor.description or ()])
             rows = _bounded(cursor, rows_at_most(sql), partial(HELD.take, self, sql))
+            if again and not look:
+                self._kept[sql] = cursor, columns
+        finally:
+            if sql not in self._kept:
+                cursor.close()
         seconds = perf_counter() - began
         if sql not in self._room or len(rows) >= room:
             self._room[sql] = min(max(LEAST_ROOM, len(rows) * 3 // 2), MOST_ROOM)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Protocol
 
-from collectors.delta import keyed, keys_of
+from collectors.delta import Answers, Cells, keyed, keys_of
 from collectors.errors import SessionError, StatementError, ViewRefused, cut
 from collectors.grants import ANYBODY, grant
 from collectors.model import (
@@ -26,6 +26,7 @@ from collectors.model import (
     Rows,
     Snapshot,
     Value,
+    taker,
     text,
 )
 from collectors.registry import Group, GroupText, collectors, groups, under_older_name
@@ -157,6 +158,8 @@ class _Poll:
     clock: Callable[[], float]
     grouping: Grouping | None
     readings: dict[str, Reading] = field(default_factory=dict)
+    cells: dict[str, Cells] = field(default_factory=dict)
+    """What groups gave. The rows get their names when somebody asks for them."""
     costs: dict[str, Cost] = field(default_factory=dict)
     taken_at: datetime | None = None
     """The database's clock at the start of the poll, as UTC."""
@@ -174,16 +177,20 @@ class _Poll:
         for collector in _asked():
             if (known := _carried_over(collector, self.previous, self.taken_at)) is not None:
                 self.readings[collector.view] = known
-            elif collector.view not in grouped and collector.view not in self.readings:
+            elif collector.view not in grouped and not self._read(collector.view):
                 self._read_patiently(collector)
         for group in together:
-            if group.views.isdisjoint(self.readings):
+            if not any(map(self._read, group.views)):
                 self._read_together(group)
         for collector in _asked():
-            if collector.view not in self.readings:
+            if not self._read(collector.view):
                 self._read_patiently(collector)
         release = release_of_login(self.connection)
-        return Snapshot(database, self.taken_at, self.readings, self.costs, release)
+        read = Answers(self.readings, self.cells, lambda view, rows: sound(collectors()[view], rows))
+        return Snapshot(database, self.taken_at, read, self.costs, release)
+
+    def _read(self, view: str) -> bool:
+        return view in self.readings or view in self.cells
 
     def _read_patiently(self, collector: Collector) -> None:
         """One view by its own statement, unless it has been too slow repeatedly. Raises SessionError."""
@@ -250,7 +257,7 @@ class _Poll:
         if of_view is None:
             self.grouping.set_aside(group, "the answer has other columns, or rows of other views, than were asked for")
             return
-        self.readings.update((view, sound(collectors()[view], rows)) for view, rows in of_view.items())
+        self.cells |= of_view
 
 
 @cache
@@ -265,18 +272,19 @@ def release_of_login(connection: Connection) -> str | None:
     return release if isinstance(release, str) else None
 
 
-def parted(statement: GroupText, rows: Iterable[Sequence[Value]]) -> dict[str, tuple[Row, ...]] | None:
-    """The rows of a group's answer by view, as the view's own statement would give them. None if a row is of no such view."""
+def parted(statement: GroupText, rows: Iterable[Sequence[Value]]) -> dict[str, Cells] | None:
+    """The rows of a group's answer by view. None if a row is of no such view."""
     found: dict[Value, list[Sequence[Value]]] = {view: [] for view in statement.views}
     for row in rows:
         of = found.get(row[0])
         if of is None:
             return None
         of.append(row)
-    return {
-        view: tuple([{name: row[place] for name, place in columns} for row in found[view]])
-        for view, columns in statement.views.items()
-    }
+    parts = {}
+    for view, columns in statement.views.items():  # most cells of a row are NULL, for it has the columns of all views
+        names, places = zip(*columns, strict=True)
+        parts[view] = Cells(view, names, [*map(taker(places), found[view])])
+    return parts
 
 
 def _binds_of(group: Group, readings: Mapping[str, Reading]) -> Binds | Missing:
@@ -372,7 +380,9 @@ def sound(collector: Collector, rows: tuple[Row, ...]) -> Rows | Missing:
 
     Here ends what a damaged or hostile database can answer: all that follows reads numbers, names and times that exist.
     """
-    view, notes = collector.view, []
+    view, notes = collector.view, list[str]()
+    if not rows:
+        return Rows(view, ())
     if len(rows) > collector.most_rows:
         return _odd(collector, f"{view} gives {len(rows):,} rows; no instance has more than {collector.most_rows:,}")
     for column in collector.columns:

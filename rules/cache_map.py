@@ -88,6 +88,11 @@ class CacheMap:
     idle: Mapping[int, GuardedCaches] = field(default_factory=dict)
     """Children that this interval does not name, as an earlier one of the same instance start named them."""
 
+    @property
+    def lasts(self) -> bool:
+        """Whether the instance itself named all of it, so that it stays until the instance restarts."""
+        return bool(self.children) and all(each.identity is Identity.READ for each in self.children.values())
+
     def name(self, child: int) -> str:
         """The label of a child's cache: its parent caches' names, or `unknown`."""
         guarded = self.children.get(child)
@@ -134,8 +139,11 @@ class CacheMap:
 
 def cache_map(delta: Delta) -> CacheMap:
     """The map of this instance, with its self-check."""
+    read = delta.rows("x$kqrst")
+    if not read and not delta.rows("v$latch_children"):
+        return CacheMap()
     # A report sums a parent and its subordinates into a row without a type, which the load model cannot use.
-    rows, read = delta.rows("v$rowcache"), delta.rows("x$kqrst")
+    rows = delta.rows("v$rowcache")
     rowcache = {key: row for key, row in zip(identifiers(rows), rows, strict=True) if row.get("type") is not None}
     children = _read(read, rowcache) if read else _inferred(delta, list(rowcache.values()))
     return CacheMap(children, tuple(_disagreements(delta, children)))

@@ -181,12 +181,6 @@ class Cause(Frozen):
     fixes: tuple[Fix, ...] = Field((), description="the bugs that it may be, and where they are fixed")
 
     @cached_property
-    def quickest_first(self) -> tuple[Condition | AnyOf, ...]:
-        """Its conditions in the order in which the fewest are read until one fails: alternatives last."""
-        order = {"required": 0, "identity": 1}
-        return tuple(sorted(self.when, key=lambda each: order.get(each.role, 2) if isinstance(each, Condition) else 3))
-
-    @cached_property
     def drags(self) -> bool:
         """Whether it explains row cache sleeps without the row cache being the cause."""
         return any(relation.drags for relation in self.relations)

@@ -1,12 +1,13 @@
 """What waits cost: the severity of each surface and of the whole, what is in trouble, and what DB time went to instead."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from collectors.model import RESULT_CACHE_LATCH, Missing
 from collectors.views.system_event import is_ordinary
 from rules.cause import catalogue
 from rules.context import ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
 from rules.model import (
+    Diagnosis,
     Finding,
     Impact,
     LargestUse,
@@ -17,6 +18,7 @@ from rules.model import (
     Trouble,
     worst,
 )
+from rules.waiting import hanging
 from rules.waits import IDLE_SESSIONS, Part, severity_of, untimed
 
 # The severity of waits on some surfaces, and of all together, whether or not a cause is known.
@@ -190,6 +192,50 @@ def costs_nothing(context: SignalContext) -> bool:
     )
 
 
+# Whether the causes that an earlier poll was judged by still stand, so that a poll needs no judgement of its own.
+
+QUIET_SECONDS, LASTING_SECONDS = 300.0, 60.0
+"""From one judgement to the next at most: while no wait costs anything, and while a problem lasts."""
+MOVED = 0.5
+"""A cost that grew or fell by this part of what it was is another one."""
+
+
+def still_stands(context: SignalContext, judged: Diagnosis) -> bool:
+    """Whether an earlier verdict on this database still says what is wrong: nothing came, went, hangs or costs much else."""
+    delta, began = context.delta, judged.judged_at
+    if not delta.steady or delta.basis.kind != "interval" or delta.basis.end is None or began is None:
+        return False
+    age = (delta.basis.end - began).total_seconds()
+    harmless = costs_nothing(context)
+    longest = QUIET_SECONDS if harmless else LASTING_SECONDS
+    if not 0 < age <= longest - (delta.basis.seconds or 0.0) / 2:  # a poll comes a little sooner or later than its time
+        return False
+    if harmless:
+        return judged.severity is Severity.INFO
+    named = any(finding.severity is not Severity.INFO for finding in judged.findings)
+    hangs = bool(context.look and hanging(context.look.sessions)) or any(group.hanging for group in judged.waiting)
+    then = _costs(judged.surfaces, judged.troubles)
+    costs = _costs(surface_impacts(context), troubles(context, judged.findings))
+    return named and not hangs and then.keys() == costs.keys() and all(_near(then[each], costs[each]) for each in costs)
+
+
+def _costs(surfaces: Sequence[SurfaceImpact], troubles: Sequence[Trouble]) -> Mapping[tuple[object, ...], Impact]:
+    """What each kind of wait, and each trouble on it, costs."""
+    costs: dict[tuple[object, ...], Impact] = {(each.surface,): each for each in surfaces}
+    return costs | {(each.surface, each.cache, each.child): each for each in troubles}
+
+
+def _near(before: Impact, now: Impact) -> bool:
+    """Whether it costs about the same, and as much as gives the same grade."""
+    grade = severity_of(now)
+    if grade is not severity_of(before):
+        return False
+    pairs = ((before.share_of_db_time, now.share_of_db_time), (before.waiting_sessions, now.waiting_sessions))
+    return grade is Severity.INFO or all(
+        was == cost or (was is not None and cost is not None and abs(cost - was) < MOVED * was) for was, cost in pairs
+    )
+
+
 # What is in trouble, each surface and each cache separately.
 
 TENTH = 0.1
@@ -205,10 +251,11 @@ def troubles(context: SignalContext, findings: Sequence[Finding]) -> tuple[Troub
 
 def _on(context: SignalContext, surface: Surface, findings: Sequence[Finding]) -> Iterator[Trouble]:
     """Each cache with notable waits on a surface, and one trouble without a cache for the rest of them."""
-    lost, parts = context.surface_wait_seconds(surface), context.hot_caches.parts(surface)
+    lost = context.surface_wait_seconds(surface)
     row_cache = context.waited_on(ROW_CACHE_SURFACES if surface in ROW_CACHE_SURFACES else (surface,))
-    if not lost or not row_cache:
+    if not lost or not row_cache or severity_of(context.impact_by(max(lost, row_cache))) in (None, Severity.INFO):
         return
+    parts = context.hot_caches.parts(surface)
 
     def notable(share: float) -> bool:
         costs = severity_of(context.impact_by(share * lost)) not in (None, Severity.INFO)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from collectors.model import Delta, NotComparable
+from collectors.model import ConfirmationResult, Delta, Missing, NotComparable
 from rules.baseline import UsualRange
 from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue
@@ -22,6 +22,7 @@ from rules.cost import (
     largest_use,
     other_wait,
     overall_gate,
+    still_stands,
     surface_impacts,
     totals_without_waits,
     troubles,
@@ -55,15 +56,14 @@ from rules.rivals import rank, relate
 from rules.waits import severity_of
 
 
-def judged(context: SignalContext, causes: Collection[Cause], *, quiet: bool = False) -> Sequence[CauseVerdict]:
+def judged(context: SignalContext, causes: Collection[Cause]) -> Sequence[CauseVerdict]:
     """One verdict per cause: hypotheses → refute → relate → grade. `rank` puts the findings in order afterwards.
 
     Once the cause of one trouble is found, the others are judged again, by their share of what it leaves.
-    `quiet`: no wait costs anything, so only the findings, without what was ruled out.
     """
-    refuted = [refute(one) if isinstance(one, Hypothesis) else one for one in hypotheses(context, causes, quiet=quiet)]
-    related = relate([one for one in refuted if not quiet or isinstance(one, Hypothesis)])
-    if not quiet and (beside := _beside(context, related)) is not None:
+    refuted = [refute(one) if isinstance(one, Hypothesis) else one for one in hypotheses(context, causes)]
+    related = relate(refuted)
+    if (beside := _beside(context, related)) is not None:
         return judged(beside, causes)
     return [grade(one, related) if isinstance(one, Hypothesis) else one for one in related]
 
@@ -101,18 +101,51 @@ def examine(
     """
     if isinstance(change, NotComparable):
         return Examination(cannot_tell(change, causes))
-    judgement = Judgement(change, causes, usual or {}, caches)
+    judgement = Judgement(change, causes, usual or {}, caches, gaps_of(change))
     return Examination(judgement.verdict(), judgement)
+
+
+def held(
+    change: Delta | NotComparable, usual: Mapping[str, UsualRange], caches: CacheMap, before: "Examination"
+) -> "Examination | None":
+    """The verdict on a Delta by the causes that an earlier one was judged by, if they still stand; the costs are its own.
+
+    `caches`, `before`: the map and the examination of the poll before. None if the causes must be judged again.
+    """
+    if isinstance(change, NotComparable) or not change.steady or change.missing != before.missing:
+        return None
+    gaps = before.gaps if before.verdict.severity is Severity.INFO else gaps_of(change)
+    verdict = Judgement(change, None, usual, caches, gaps).held(before) if gaps.keys() == before.gaps.keys() else None
+    return Examination(verdict, Judgement(change, None, usual, None, gaps), before.judged) if verdict else None
 
 
 class Examination:
     """One judged interval. Its verdict is there; everything else is made once, when somebody asks."""
 
-    def __init__(self, verdict: Diagnosis, judgement: "Judgement | None" = None) -> None:
+    def __init__(
+        self, verdict: Diagnosis, judgement: "Judgement | None" = None, judged: Diagnosis | None = None
+    ) -> None:
         """Without a judgement the verdict is the complete diagnosis."""
         self.verdict = verdict
-        """Findings, costs and headline, without reasons. In a quiet interval no cause is weighed, so none is open."""
+        """Findings, costs and headline, without reasons. Where no wait costs anything, no cause is told to be open."""
+        self.judged = judged or verdict
+        """The verdict of the poll at which its causes were judged: this one, or an earlier one whose causes still stand."""
         self._judgement = judgement
+
+    @property
+    def missing(self) -> frozenset[str]:
+        """The views that its interval has no changes of."""
+        return self._judgement.delta.missing if self._judgement else frozenset()
+
+    @property
+    def gaps(self) -> Mapping[str, Missing]:
+        """The views with gaps, which stay as long as no row comes or goes."""
+        return self._judgement.gaps if self._judgement else {}
+
+    @property
+    def confirmations(self) -> Mapping[str, ConfirmationResult]:
+        """The results of confirming queries that its causes were judged with."""
+        return self._judgement.delta.confirmations if self._judgement else {}
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
@@ -142,12 +175,25 @@ class Judgement:
     causes: Mapping[str, Cause] | None
     usual: Mapping[str, UsualRange]
     caches: CacheMap | None
+    gaps: Mapping[str, Missing]
 
     def verdict(self) -> Diagnosis:
         """The diagnosis without its reasons: enough for episodes, alerts and metrics."""
-        if not costs_nothing(self._context) or self.causes is not None:
-            return self._judged_whole
-        return self._diagnosis(judged(self._context, self._judged.values(), quiet=True), quiet=True)
+        whole = self._judged_whole
+        return whole.model_copy(update={"undetermined": ()}) if costs_nothing(self._context) else whole
+
+    def held(self, before: Examination) -> Diagnosis | None:
+        """The verdict by the causes of an earlier poll, with the costs of this one. None if they may no longer stand."""
+        known = before.judged
+        if before.confirmations != self.delta.confirmations or not still_stands(self._context, known):
+            return None
+        costly = [finding for finding in known.findings if finding.severity is not Severity.INFO]
+        alone = judged(self._context, [self._judged[finding.cause] for finding in costly])
+        if {*map(_short, costly)} != {_short(one) for one in alone if isinstance(one, Finding)}:
+            return None
+        verdict = self._diagnosis(known.findings, undetermined=known.undetermined)
+        verdict = verdict.model_copy(update={"judged_at": known.judged_at})
+        return verdict if verdict.severity is known.severity else None
 
     def undetermined(self) -> tuple[Undetermined, ...]:
         """The causes that stayed open."""
@@ -183,7 +229,7 @@ class Judgement:
 
     @cached_property
     def _context(self) -> SignalContext:
-        return SignalContext(self.delta.without(gaps_of(self.delta)), self.caches)
+        return SignalContext(self.delta.without(self.gaps), self.caches)
 
     @cached_property
     def _verdicts(self) -> Sequence[CauseVerdict]:
@@ -192,18 +238,23 @@ class Judgement:
     @cached_property
     def _judged_whole(self) -> Diagnosis:
         """The diagnosis by every cause, without its reasons."""
-        return self._diagnosis(self._verdicts)
+        findings = rank((verdict for verdict in self._verdicts if isinstance(verdict, Finding)), self._judged)
+        open_causes = [verdict for verdict in self._verdicts if isinstance(verdict, OpenCause)]
+        return self._diagnosis(findings, open_causes, tuple(map(self._undetermined, open_causes)))
 
     def _undetermined(self, verdict: OpenCause) -> Undetermined:
         """An open cause, with whether its bug is fixed here."""
         fix = fix_line(self._judged[verdict.cause], self.delta)
         return verdict.undetermined.model_copy(update={"fix": fix})
 
-    def _diagnosis(self, verdicts: Sequence[CauseVerdict], *, quiet: bool = False) -> Diagnosis:
-        """`quiet`: nothing waits and nothing hangs, so no kind of wait has a problem."""
+    def _diagnosis(
+        self,
+        findings: tuple[Finding, ...],
+        open_causes: Sequence[OpenCause] = (),
+        undetermined: tuple[Undetermined, ...] = (),
+    ) -> Diagnosis:
+        """What these findings, and the costs of this Delta, say."""
         context, basis = self._context, self.delta.basis
-        findings = rank((verdict for verdict in verdicts if isinstance(verdict, Finding)), self._judged)
-        open_causes = [verdict for verdict in verdicts if isinstance(verdict, OpenCause)]
         severity = severity_by_cost(context, self._judged, findings)
         other = other_wait(context)
         undecided = [(self._judged[verdict.cause], verdict) for verdict in open_causes]
@@ -216,18 +267,23 @@ class Judgement:
             state=state_of(context, severity, other, sentence),
             severity=severity,
             headline=sentence,
+            judged_at=basis.end if basis.kind == "interval" and self.delta.source == "views" else None,
             impact=whole_impact(context, findings),
             other_wait=other,
             surfaces=surface_impacts(context),
-            troubles=() if quiet else troubles(context, findings),
+            troubles=troubles(context, findings),
             steps=(),
             findings=findings,
             ruled_out=(),
-            undetermined=tuple(self._undetermined(verdict) for verdict in open_causes),
+            undetermined=undetermined,
             who=groups(context),
             waiting=waiting_groups(context),
             blockers=blockers_of(context),
         )
+
+
+def _short(finding: Finding) -> tuple[object, ...]:
+    return finding.cause, finding.severity, finding.cache, finding.child
 
 
 def _candidates(context: SignalContext, causes: Mapping[str, Cause], verdict: Diagnosis) -> tuple[Candidate, ...]:

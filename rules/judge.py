@@ -230,21 +230,10 @@ def _sign_kind(outcome: Outcome) -> SignKind:
 # 1. The causes that can happen here, with the outcomes of their conditions.
 
 
-def hypotheses(
-    context: SignalContext, causes: Iterable[Cause], *, quiet: bool = False
-) -> Iterator[Hypothesis | RuledOut]:
-    """Each cause with its outcomes, or ruled out where it cannot happen.
-
-    `quiet`: no wait costs anything, so a cause that not everything speaks for is no finding, and gives nothing.
-    """
+def hypotheses(context: SignalContext, causes: Iterable[Cause]) -> Iterator[Hypothesis | RuledOut]:
+    """Each cause with its outcomes, or ruled out where it cannot happen."""
     for cause in causes:
-        other = elsewhere(cause, context)
-        if other is None:
-            if quiet and _stops(cause, context):
-                continue
-            yield Hypothesis(cause, tuple(_outcomes(cause, context)), context)
-        elif not quiet:
-            yield other
+        yield elsewhere(cause, context) or Hypothesis(cause, tuple(_outcomes(cause, context)), context)
 
 
 def elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
@@ -267,10 +256,6 @@ def elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
     return None
 
 
-STOPS: tuple[Effect, ...] = ("refutes", "doubts", "gap", "blocks")
-"""Effects after which a cause is no finding where no wait costs anything."""
-
-
 def _outcomes(cause: Cause, context: SignalContext) -> Iterator[Outcome]:
     """The outcome of each condition in turn, up to the one that decides against the cause alone."""
     doubted = False
@@ -282,17 +267,6 @@ def _outcomes(cause: Cause, context: SignalContext) -> Iterator[Outcome]:
             if effect == "refutes" and not doubted:
                 return
             doubted = doubted or effect == "doubts"
-
-
-def _stops(cause: Cause, context: SignalContext) -> bool:
-    """Whether something keeps a cause from being a finding where no wait costs anything."""
-    for condition in cause.quickest_first:
-        for outcome in outcomes_of(condition, cause, context):
-            # At each poll of every database, so a shape alone is asked whether its view knows caches.
-            own = of_own_cache(outcome, context) if outcome.condition.role == "shape" else outcome
-            if EFFECTS[own.condition.role][own.result] in STOPS:
-                return True
-    return False
 
 
 _subject = lru_cache(4096)(Subject)

@@ -433,6 +433,11 @@ class Diagnosis(Frozen):
     )
     severity: Severity
     headline: str
+    judged_at: datetime | None = Field(
+        None,
+        description="when its causes were judged, by the database's clock: `basis.end`, or up to a minute before while a problem "
+        "stays as it was, and up to five minutes while nothing costs anything; null for what is not of two polls",
+    )
     impact: Impact | None = Field(description="what the kinds of wait with a problem cost together")
     other_wait: OtherWait | None = Field(
         None,

@@ -167,6 +167,7 @@ def create_app(
     registry = own_registry()
     store = build_store(settings)
     registry.register(StoreMetrics(store.writer))
+    store.repository.marks.on_mark.append(board.judge_anew)
     jobs = build_jobs(store.repository, board, connector.began, registry)
     notifiers = build_notifiers(settings, store.repository, board, registry)
     fleet = build_fleet(settings, store, board, connector)

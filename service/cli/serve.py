@@ -117,7 +117,7 @@ def _polls_of(database: DatabaseSettings, since: datetime, began: datetime) -> l
     watched, kept = MonitoredDatabase(database, EVERY.total_seconds()), _Kept()
     now = 0.0
     connection = ScriptedDatabase(scenarios()[database.scripted or ""], began, lambda: now)
-    beside = PollContext(grouping=Grouping(watched.name), rendered=False)
+    beside = PollContext(grouping=Grouping(watched.name))
     at = since
     while at < began:
         now = (at - began).total_seconds()

@@ -449,6 +449,11 @@ class Defaults(Strict):
     blocker_look_timeout: Seconds = Field(3.0, gt=0)
     """Deadline of each statement of that look. It is shorter than that of a poll, because the look reads what hangs. A statement
     that takes longer is cancelled, the diagnosis says so, and the polls go on over the same session."""
+    judge: Literal["when_it_changes", "each_poll"] = "when_it_changes"
+    """`when_it_changes` judges the causes again when a cost moves by half or to another grade, a session hangs, a row or a view
+    comes or goes, or a mark is set; at least once a minute while a problem lasts, and every five minutes while nothing costs
+    anything. Costs, severity, and who waits and holds are those of each poll all the same. `each_poll` judges all causes at
+    each."""
     budget: float = Field(0.01, gt=0, le=1)
     """The part of the interval that a poll may take on the database, without the network. If polls take more, they run
     less often."""

@@ -1,9 +1,10 @@
-"""/metrics: Oracle's own totals and our findings, rendered once per poll as text and joined per family at scrape.
+"""/metrics: Oracle's own totals and our findings, as text made at the first scrape after a poll and joined per family.
 
 prometheus_client keeps a Python object per series and holds the interpreter for seconds at fleet size. So it serves
 only our own few process metrics. The contract fixes the names. A sample that could not be read is absent, never zero.
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
@@ -30,8 +31,10 @@ from service.config.settings import DatabaseSettings
 from service.escape import in_label
 from service.metrics.families import FAMILIES, Family, FamilySample, Labels, of_rows
 from service.state import board
-from service.state.board import MonitoredDatabase
+from service.state.board import MonitoredDatabase, Published
 from service.state.episodes import Episode
+
+log = logging.getLogger("latchscope.metrics")
 
 # The samples of a verdict: what is active, what it costs, since when, and what to do now.
 
@@ -355,7 +358,7 @@ def in_parts(
         _add_liveness(liveness, database, age, up)
         for family, text in _attempts(database):
             parts[family].append(text)
-        for family, text in current.blocks.items() if current else ():
+        for family, text in _blocks(current) if current else ():
             parts[family].append(text)
     for family, lines in liveness.items():
         if lines:
@@ -365,6 +368,15 @@ def in_parts(
     if openmetrics:
         page.append([b"# EOF\n"])
     return page, content_type
+
+
+def _blocks(published: Published) -> Iterable[tuple[str, bytes]]:
+    """Family and lines of a poll. A bug of ours must not end the page of all databases."""
+    try:
+        return published.blocks.items()
+    except Exception:
+        log.exception("%s: its metrics were not made", published.snapshot.database)
+        return ()
 
 
 def _heading(family: Family, openmetrics: bool) -> bytes:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from threading import Lock
 
 from collectors.model import ConfirmationResult, Delta, NotComparable, Snapshot
@@ -301,8 +302,8 @@ class Published:
     """time.monotonic() of the publication."""
     clock: float
     """time.time() of the publication, for people and Prometheus."""
-    blocks: Mapping[str, bytes] = field(default_factory=dict)
-    """Metric family → its sample lines, rendered once. Empty if another replica polls."""
+    render: Callable[[], Mapping[str, bytes]] = dict
+    """Makes `blocks`."""
     episode_changes: tuple[EpisodeChange, ...] = ()
     """Changes of episodes by this poll. Empty if another replica polls."""
     poll_seconds: float = 0.0
@@ -312,6 +313,11 @@ class Published:
     def age(self) -> float:
         """Seconds since, by the clock that has run longer: one of them stands still while a machine sleeps, or is set back."""
         return max(0.0, time.monotonic() - self.published_at, time.time() - self.clock)
+
+    @cached_property
+    def blocks(self) -> Mapping[str, bytes]:
+        """Metric family → its sample lines, made at the first scrape. Empty if another replica polls."""
+        return self.render()
 
     @property
     def verdict(self) -> Diagnosis:
@@ -390,6 +396,8 @@ class MonitoredDatabase:
     """Held by an action with its own session, so that a database never has more than two sessions."""
     login: LoginGate = field(default_factory=LoginGate)
     """Every login of this process on the database goes through it. Databases of one account share what it knows."""
+    anew: bool = False
+    """Whether the next poll judges its causes anew, whatever the one before found: somebody asked, or set a mark."""
     resume: Callable[[], Snapshot | None] = lambda: None
     """The last poll of an earlier run, read once. The first poll is compared with it."""
     usual: Callable[[datetime], Mapping[str, UsualRange]] = lambda at: {}
@@ -445,6 +453,12 @@ class MonitoredDatabase:
             and age is not None
             and age <= max(3 * max(self.interval, self.pace), self.interval + 5)
         )
+
+    @property
+    def settled(self) -> Published | None:
+        """The last poll, if each problem that its causes were judged to be is an open episode, and no other is open."""
+        known = self.published
+        return known if known and self.episodes.settled(known.examined.judged) else None
 
     @property
     def current(self) -> Published | None:
@@ -512,6 +526,11 @@ class Board:
     def get(self, name: str) -> MonitoredDatabase | None:
         """The database of that name, or None."""
         return self.by_name.get(name)
+
+    def judge_anew(self, name: str) -> None:
+        """Have the next poll of a database judge its causes anew."""
+        if (watched := self.by_name.get(name)) is not None:
+            watched.anew = True
 
     def own(self) -> Iterator[MonitoredDatabase]:
         """Those that this process polls."""

@@ -194,6 +194,16 @@ class Episodes:
         """Open episodes and the last ended ones, the newest first."""
         return tuple(sorted((*self.open, *self._ended), key=lambda episode: episode.begin, reverse=True))
 
+    def settled(self, verdict: Diagnosis, since: datetime | None = None) -> bool:
+        """Whether the open episodes, all begun by `since`, are the problems of a verdict, and no other begins or ends."""
+        found = {finding.cause for finding in verdict.findings if finding.severity is not Severity.INFO}
+        lasting = [track.episode for track in self._tracks.values() if track.episode and not track.missed]
+        return (
+            found == self._tracks.keys() == {episode.cause for episode in lasting}
+            and not any(episode.missing for episode in lasting)
+            and (since is None or all(episode.begin <= since for episode in lasting))
+        )
+
     def restore(self, episodes: Iterable[Episode]) -> None:
         """Load episodes from the store. Open ones continue, so that none begins twice."""
         known = list(episodes)

@@ -486,16 +486,17 @@ class Mark:
 class Marks:
     """The marks of every database."""
 
-    def __init__(self, engine: Engine, on_mark: Callable[[str], None] = lambda database: None) -> None:
-        """`on_mark`: called with the database of a mark that this process set; must return at once."""
-        self._engine, self._on_mark = engine, on_mark
+    def __init__(self, engine: Engine, *on_mark: Callable[[str], None]) -> None:
+        """`on_mark`: each is called with the database of a mark that this process set, and must return at once."""
+        self._engine, self.on_mark = engine, [*on_mark]
 
     def add(self, database: str, at: datetime, text: str, who: str) -> Mark:
         """Keep a new mark. Raises SQLAlchemyError, with a ValueError inside for a time without a zone."""
         mark = Mark(uuid4().hex, database, at, text, who)
         with self._engine.begin() as connection:
             insert_new(connection, MARKS, [asdict(mark)])
-        self._on_mark(database)
+        for call in self.on_mark:
+            call(database)
         return mark
 
     def get(self, database: str, which: str) -> Mark | None:

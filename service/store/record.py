@@ -16,18 +16,15 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_json
 
 from collectors.capture import dump_snapshot
+from collectors.delta import changes_of
 from collectors.model import (
     ROW_CACHE_LATCH,
     ROW_CACHE_LOCK_EVENT,
     ROW_CACHE_MUTEX_EVENT,
-    Changes,
     Delta,
-    Missing,
     NotComparable,
     ObstacleKind,
-    Row,
     Snapshot,
-    cells,
     number,
 )
 from rules.base import Severity
@@ -53,6 +50,8 @@ _TIMED = (
 )
 _WORK = ("execute count", "parse count (total)", "parse count (hard)", "logons cumulative", "user commits")
 Numbers = Sequence[float | None]
+Cells = Sequence[Sequence[Any]]
+"""Some cells of each row of a view."""
 Document = Mapping[str, Any]
 """A snapshot in the form of a capture file."""
 
@@ -61,51 +60,42 @@ def numbers_of(delta: Delta, impact: Impact | None) -> list[float | None]:
     """What each figure is in the interval of a poll. None if it is unknown: absent is not zero."""
     whole = {oddity.view for oddity in delta.oddities if oddity.what in ("vanished", "repeated")}
 
-    def rows(view: str) -> Sequence[Row] | None:
-        reading = delta.read(view)
-        return reading.rows if isinstance(reading, Changes) and view not in whole else None
+    def read(view: str, *names: str) -> Cells | None:
+        return None if view in whole else changes_of(delta, view, names)
 
     told = [impact.share_of_db_time, impact.waiting_sessions] if impact else [None, None]
     for view, key, column, names in _TIMED:
-        found = _by_name(rows(view), key, column, None if key == "stat_name" else 0.0, names)
+        found = _by_name(read(view, key, column), None if key == "stat_name" else 0.0, names)
         told += [None if value is None else value / 1e6 for value in found]
-    told += _sums(rows("v$rowcache"), ("gets", "getmisses", "modifications"))
-    latch = rows("v$latch")
-    row = next((row for row in latch or () if row.get("name") == ROW_CACHE_LATCH), {})
-    gets, misses, slept = (number(row.get(name)) for name in ("gets", "misses", "sleeps"))
-    (mutexes,) = _sums(rows("v$mutex_sleep"), ("sleeps",))
+    told += _sums(read("v$rowcache", "gets", "getmisses", "modifications"), 3)
+    latch = read("v$latch", "name", "gets", "misses", "sleeps")
+    figures = next((figures for name, *figures in latch or () if name == ROW_CACHE_LATCH), [None] * 3)
+    gets, misses, slept = map(number, figures)
+    (mutexes,) = _sums(read("v$mutex_sleep", "sleeps"), 1)
     if latch is not None and not gets:
         gets, misses, slept = None, None, 0.0  # mutexes guard the row cache
-    hot, most = _hottest(rows("v$latch_children"))
+    hot, most = _hottest(read("v$latch_children", "sleeps", "child#"))
     told += [gets, misses, None if slept is None or mutexes is None else slept + mutexes, most]
-    return [*told, *_by_name(rows("v$sysstat"), "name", "value", None, _WORK), hot]
+    return [*told, *_by_name(read("v$sysstat", "name", "value"), None, _WORK), hot]
 
 
-def _by_name(
-    rows: Sequence[Row] | None, key: str, column: str, absent: float | None, names: Sequence[str]
-) -> list[float | None]:
+def _by_name(read: Cells | None, absent: float | None, names: Sequence[str]) -> list[float | None]:
     """The figure of each of these rows; `absent` for one that the view does not have, and does not need to have."""
-    if rows is None:
+    if read is None:
         return [None] * len(names)
-    known = {name: number(value) for name, value in cells(rows, (key, column))}
+    known = {name: number(value) for name, value in read}
     return [known.get(name, absent) for name in names]
 
 
-def _sums(rows: Sequence[Row] | None, columns: tuple[str, ...]) -> list[float | None]:
-    """Each column over all rows. Unknown if one of them is."""
-    if rows is None:
-        return [None] * len(columns)
-    read = cells(rows, columns)
-    return (
-        [None if None in each else float(sum(each)) for each in zip(*read, strict=True)]
-        if read
-        else [0.0] * len(columns)
-    )
+def _sums(read: Cells | None, columns: int) -> list[float | None]:
+    """Each of so many columns over all rows. Unknown if one of them is."""
+    if not read:
+        return [None if read is None else 0.0] * columns
+    return [None if None in each else float(sum(each)) for each in zip(*read, strict=True)]
 
 
-def _hottest(rows: Sequence[Row] | None) -> tuple[int | None, float | None]:
+def _hottest(read: Cells | None) -> tuple[int | None, float | None]:
     """The child latch with the most sleeps, and how many. No child if none slept; unknown without children."""
-    read = cells(rows, ("sleeps", "child#")) if rows else []
     if not read or any(sleeps is None for sleeps, _ in read):
         return None, None
     most, child = max(read, key=itemgetter(0))
@@ -247,7 +237,7 @@ def record_of(
         severity=verdict.severity.value,
         headline=verdict.headline,
         seconds=delta.basis.seconds if delta else None,
-        missing=_ENCODED([[view] for view in FROM if isinstance(delta.read(view), Missing)]) if delta else "[]",
+        missing=_ENCODED([[view] for view in FROM if changes_of(delta, view, ()) is None]) if delta else "[]",
         startup_time=snapshot.startup_time,
         why=gap.why if gap else None,
         kind=gap.kind if gap else None,

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 from collectors.errors import SessionError, SessionKept, StatementError
 from collectors.model import Missing, Reading, Row, Rows, Snapshot, number
@@ -36,6 +37,7 @@ from collectors.ondemand.sampling import Burst
 from collectors.poll import Connection
 from rules.cause import catalogue
 from rules.changes import from_readings
+from rules.cost import LASTING_SECONDS
 from rules.model import Severity
 from rules.samples import blocker_of
 from rules.waiting import HANGING_SECONDS, ended, stuck, waiting_at
@@ -45,6 +47,10 @@ from service.state import episodes
 from service.state.board import ChangeLog, MonitoredDatabase, Published
 
 log = logging.getLogger("latchscope.loop")
+
+
+YOUNG = timedelta(minutes=5)
+"""While a problem is younger, each poll has its own samples."""
 
 
 class FollowUp:
@@ -57,15 +63,19 @@ class FollowUp:
         changes: "ChangesLook | None" = None,
         *,
         confirms: bool = False,
+        each_judged: bool = False,
     ) -> None:
         """`changes`: reads what changed, by default nothing; `confirms`: whether the confirming query of each problem that
-        begins is run."""
+        begins is run; `each_judged`: whether each poll judges its causes anew."""
         self._watched = watched
         self._look = look or BlockerLook(Audit())
         self._changes = changes or ChangesLook(Audit(), enabled=False)
         self._confirms = confirms
         self._hourly = HourlyLook()
+        self.each_judged = each_judged
         self._burst: Burst | None = None
+        self._seen: Rows | None = None
+        """The samples of an earlier interval, which stand for this one while a problem lasts unchanged."""
         self._asked = False
 
     def after(self, published: Published, connection: Connection) -> None:
@@ -80,8 +90,24 @@ class FollowUp:
         self._confirm_what_began(published, connection, why_not)
         self._look_for_changes(published, connection, why_not)
         costly = published.delta is not None and published.verdict.severity is not Severity.INFO
-        self._burst = Burst(published.snapshot.release) if self._asked or costly else None
-        self._asked = False
+        seen = self.samples
+        old = isinstance(seen, Rows) and seen.read_at is not None
+        self._seen = (
+            replace(seen, read_at=seen.read_at or published.snapshot.taken_at) if isinstance(seen, Rows) else None
+        )
+        wanted = self._asked or (costly and not self._may_rest(published, old=old))
+        self._burst = Burst(published.snapshot.release) if wanted else None
+        self._seen, self._asked = self._seen if costly else None, False
+
+    def _may_rest(self, published: Published, *, old: bool) -> bool:
+        """Whether the next poll will not judge its causes anew, so that the last samples stand. `old`: they did for this poll."""
+        at, judged_at = published.snapshot.taken_at, published.verdict.judged_at
+        sampled = self._seen.read_at if self._seen else None
+        if self.each_judged or self.hangs or None in (at, judged_at, sampled) or (old and judged_at == at):
+            return False
+        assert at and judged_at and sampled
+        age = (at - min(sampled, judged_at)).total_seconds() + 1.5 * (self._watched.pace or self._watched.interval)
+        return age < LASTING_SECONDS and self._watched.episodes.settled(published.verdict, at - YOUNG)
 
     def blockers(self, polled: Snapshot, connection: Connection) -> Mapping[str, Reading] | None:
         """Who holds what sessions of this poll hang on. None without a look."""
@@ -105,8 +131,8 @@ class FollowUp:
 
     @property
     def samples(self) -> Reading | None:
-        """The waiting sessions that were sampled since the last poll. None if nothing called for it."""
-        return self._burst.taken() if self._burst else None
+        """The waiting sessions that were sampled since the last poll, or stand for it. None if nothing called for it."""
+        return self._burst.taken() if self._burst else self._seen
 
     @property
     def sampling(self) -> bool:
@@ -114,8 +140,8 @@ class FollowUp:
         return self._burst is not None and not self._burst.spent
 
     def ask_for_samples(self) -> None:
-        """Sample after the next poll, whatever it shows."""
-        self._asked = True
+        """Sample after the next poll, whatever it shows, and judge anew with them."""
+        self._asked = self._watched.anew = True
 
     def sample(self, connection: Connection) -> None:
         """One sample. Raises SessionError if the session is lost."""
@@ -124,7 +150,7 @@ class FollowUp:
 
     def forget_samples(self) -> None:
         """After a failure: samples of an interval that no poll ends."""
-        self._burst = None
+        self._burst, self._seen = None, None
 
     def _confirm_what_began(self, published: Published, connection: Connection, why_not: str | None) -> None:
         """A refusal is recorded. A query that reads all containers waits for somebody to ask, where there is a reason against."""

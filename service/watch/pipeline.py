@@ -4,10 +4,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 
-from collectors.delta import between, since_startup
-from collectors.model import ConfirmationResult, Delta, NotComparable, Reading, Snapshot
+from collectors.delta import Answers, between, since_startup
+from collectors.model import ConfirmationResult, Delta, MadeOnRequest, NotComparable, Reading, Snapshot
 from collectors.ondemand import changes
 from collectors.ondemand.blockers import not_looked
 from collectors.ondemand.sampling import VIEW as SESSIONS
@@ -16,8 +17,8 @@ from collectors.poll import Connection, Grouping, poll, same_life
 from rules.baseline import UsualRange
 from rules.cache_map import cache_map
 from rules.changes import between_polls
-from rules.engine import examine
-from rules.model import Diagnosis
+from rules.engine import examine, held
+from rules.model import Diagnosis, Severity
 from service.metrics.exposition import render
 from service.state.board import MonitoredDatabase, PollRecord, Published
 from service.state.replicas import LeasesLost
@@ -48,8 +49,8 @@ class PollContext:
     holds: Callable[[], bool] = lambda: True
     """Whether the database is still ours."""
     grouping: Grouping | None = None
-    rendered: bool = True
-    """Whether anybody scrapes its metrics."""
+    each_judged: bool = False
+    """Whether each poll judges its causes anew, also where those of an earlier one may stand."""
     clock: Callable[[], float] = time.monotonic
 
 
@@ -67,14 +68,18 @@ def run_poll(
     snapshot = with_samples(polled, beside.samples, blockers, beside.rarely, beside.changed)
     seconds = beside.clock() - began
     change = with_gap(difference(previous, snapshot, watched.confirmations()), watched)
-    judged = examined_poll(snapshot, change, watched.usual)
+    anew, watched.anew = watched.anew or beside.each_judged, False
+    judged = examined_poll(snapshot, change, watched.usual, before=None if anew else watched.settled)
     if not beside.holds():
         raise LeasesLost("the lease was lost during the poll")
     watched.timeline.add(between_polls(previous, snapshot))
-    published = publish(watched, judged, seconds, rendered=beside.rendered)
+    published = publish(watched, judged, seconds)
     keeper.keep(snapshot, published.verdict, poll_record(watched, published, change, previous))
-    published.examined.release()
     watched.take(published)
+    published.examined.release()
+    for made in (previous, snapshot, published.delta):
+        if made is not None and isinstance(made.readings, MadeOnRequest):
+            made.readings.release()
     return published
 
 
@@ -86,14 +91,14 @@ def with_samples(
     changed: Mapping[str, Reading] | None = None,
 ) -> Snapshot:
     """The snapshot with what is read between polls: samples, holders in a hang, what is read once an hour, what changed."""
-    readings = {
-        **snapshot.readings,
+    more = {
         SESSIONS: not_sampled() if seen is None else seen,
         **(changes.rare_not_read() if rarely is None else rarely),
         **(changes.not_read() if changed is None else changed),
         **(not_looked() if blockers is None else blockers),
     }
-    return replace(snapshot, readings=readings)
+    known = snapshot.readings
+    return replace(snapshot, readings=known.beside(more) if isinstance(known, Answers) else {**known, **more})
 
 
 def difference(
@@ -118,36 +123,43 @@ def with_gap(change: Delta | NotComparable, watched: MonitoredDatabase) -> Delta
 
 
 def examined_poll(
-    snapshot: Snapshot, change: Delta | NotComparable, usual: Usual = lambda _: {}, clock: float | None = None
+    snapshot: Snapshot,
+    change: Delta | NotComparable,
+    usual: Usual = lambda _: {},
+    clock: float | None = None,
+    before: Published | None = None,
 ) -> Published:
     """A judged poll, with its cache map made once. Episodes and metrics belong to the polling process.
 
-    `clock`: time.time() of a poll made elsewhere, else now.
+    `clock`: time.time() of a poll made elsewhere, else now; `before`: the poll before, if its causes may still stand.
     """
     delta = change if isinstance(change, Delta) else None
-    caches = cache_map(delta or since_startup(snapshot))
     known = usual(delta.basis.end) if delta and delta.basis.end else {}
+    quiet = before is not None and before.verdict.severity is Severity.INFO and before.map.lasts
+    caches = before.map if before and quiet else cache_map(delta or since_startup(snapshot))
+    standing = held(change, known, caches, before.examined) if before else None
+    caches = cache_map(delta or since_startup(snapshot)) if quiet and not standing else caches
     return Published(
         snapshot=snapshot,
         delta=delta,
         map=caches,
-        examined=examine(change, usual=known, caches=caches),
+        examined=standing or examine(change, usual=known, caches=caches),
         published_at=time.monotonic() - (0.0 if clock is None else max(0.0, time.time() - clock)),
         clock=time.time() if clock is None else clock,
     )
 
 
-def publish(watched: MonitoredDatabase, judged: Published, poll_seconds: float, *, rendered: bool = True) -> Published:
-    """The outcome of a poll with its changes of episodes, and its metrics rendered once, unless nobody scrapes it."""
+def publish(watched: MonitoredDatabase, judged: Published, poll_seconds: float) -> Published:
+    """The outcome of a poll with its changes of episodes. Its metrics are made when somebody scrapes them."""
     last, snapshot, verdict = watched.published, judged.snapshot, judged.verdict
     changes = tuple(watched.episodes.update(verdict, judged.examined.open_causes))
     same_start = last is not None and same_life(snapshot.instance, last.snapshot.instance)
     caches = judged.map.after(last.map) if last is not None and same_start else judged.map
-    blocks = render(watched.settings, snapshot, caches, verdict, watched.episodes.open) if rendered else {}
+    rendering = partial(render, watched.settings, snapshot, caches, verdict, watched.episodes.open)
     if last is not None:  # a scrape once a minute would miss three of four polls, so each counts for its part of one
         part = min(1.0, (watched.pace or watched.interval) / 60)
         poll_seconds = part * poll_seconds + (1 - part) * last.poll_seconds
-    return replace(judged, map=caches, blocks=blocks, episode_changes=changes, poll_seconds=poll_seconds)
+    return replace(judged, map=caches, render=rendering, episode_changes=changes, poll_seconds=poll_seconds)
 
 
 def poll_record(

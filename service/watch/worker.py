@@ -239,7 +239,13 @@ class Worker:
                 self._connection = open_session(self.watched, self._opener)
             asked = self._follow_up
             beside = PollContext(
-                asked.samples, asked.blockers, asked.rarely, asked.changed, self._holds, self._grouping
+                asked.samples,
+                asked.blockers,
+                asked.rarely,
+                asked.changed,
+                self._holds,
+                self._grouping,
+                asked.each_judged,
             )
             published = run_poll(self.watched, self._connection, self._keeper, beside)
         except LeasesLost as lost:

@@ -1,13 +1,21 @@
 """between(): changes between two snapshots. Restarts, falls, wraps and gaps have names, and nothing is clamped."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
 
 import pytest
 
 from collectors.delta import between, since_startup
-from collectors.model import Delta, Missing, NotComparable, Oddity, Reading, Row, Rows, Snapshot
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
+from collectors.model import Binds, Delta, MadeOnRequest, Missing, NotComparable, Oddity, Reading, Row, Rows, Snapshot
+from collectors.poll import Answer, Grouping, poll
+from collectors.registry import collectors, groups
+from service.store.record import numbers_of
+from tests.collectors.scripted import BEGAN
 
 BEGIN = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 STARTED = "2026-02-20 04:11:00"
@@ -279,3 +287,89 @@ def test_rows_belong_together_by_key_in_whatever_order_a_view_gives_them() -> No
 def test_text_where_a_number_belongs_is_no_change() -> None:
     rows, oddities = latch_change([{**row(gets=10), "sleeps": "many"}], [{**row(gets=12), "sleeps": 4}])
     assert (rows, oddities) == (({"name": "row cache objects", "gets": 2},), ())
+
+
+# Rows of groups, which get their names only when somebody asks: what they give is what rows with names give.
+
+VIEWS = ("v$latch", "v$rowcache", "v$mutex_sleep", "v$system_event", "v$sys_time_model", "v$sysstat")
+CELLS: Mapping[str, Callable[[Any], Any]] = {
+    "falls": lambda total: total // 2,
+    "is NULL": lambda total: None,
+    "is text": lambda total: "7",
+    "is no number": lambda total: float("nan"),
+    "is endless": lambda total: float("inf"),
+    "is too large": lambda total: 2**65,
+    "is below zero": lambda total: -4,
+    "is true": lambda total: True,
+}
+ROWS: Mapping[str, Callable[[list[Any]], list[Any]]] = {
+    "one is gone": lambda rows: rows[1:],
+    "one comes": lambda rows: [
+        *rows,
+        (rows[0][0], *("new" if isinstance(cell, str) else cell for cell in rows[0][1:])),
+    ],
+    "one comes twice": lambda rows: [*rows, rows[0]],
+    "two change places": lambda rows: [rows[1], rows[0], *rows[2:]],
+}
+
+
+class Tampered:
+    """A scripted database whose answers to groups are changed in one view."""
+
+    def __init__(self, database: ScriptedDatabase, view: str, change: Callable[[list[Any]], list[Any]]) -> None:
+        self._database, self._view, self._change = database, view, change
+
+    def query(self, sql: str, binds: Binds) -> Answer:
+        answer = self._database.query(sql, binds)
+        own = [row for row in answer.rows if row[0] == self._view]
+        others = [row for row in answer.rows if row[0] != self._view]
+        return replace(answer, rows=[*self._change(own), *others]) if answer.columns[0] == "of_view" and own else answer
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+def polls_of(view: str, change: Callable[[list[Any]], list[Any]]) -> tuple[Snapshot, Snapshot]:
+    """The second and the third poll of a healthy database; the third has this change."""
+    at, grouping, polls = 40.0, Grouping("healthy-19c"), list[Snapshot]()
+    database = ScriptedDatabase(scenarios()["healthy-19c"], BEGAN, lambda: at)
+    for at in (40.0, 55.0, 70.0):
+        connection = Tampered(database, view, change) if at == 70.0 else database
+        polls.append(poll("healthy-19c", connection, polls[-1] if polls else None, grouping=grouping))
+        if len(polls) == 2:
+            between(*polls)  # looks the rows through, as the service does
+    return polls[1], polls[2]
+
+
+def agree(earlier: Snapshot, later: Snapshot) -> Delta:
+    """The change, which is the same as that of rows with names, for the store too."""
+    delta = delta_of(earlier, later)
+    named = delta_of(*(replace(one, readings={**one.readings}) for one in (earlier, later)))
+    numbers = numbers_of(delta, None)
+    for name in ("basis", "readings", "oddities", "at_begin"):
+        assert getattr(delta, name) == getattr(named, name), name
+    assert numbers == numbers_of(named, None)
+    assert named.steady or not delta.steady
+    return delta
+
+
+def test_going_on_is_steady_and_gives_what_rows_with_names_give() -> None:
+    delta = agree(*polls_of("v$latch", list))
+    assert delta.steady and delta.oddities == ()
+    assert isinstance(delta.readings, MadeOnRequest) and {*VIEWS} <= delta.readings.of.keys()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_whatever_changes_in_rows_of_a_group_is_seen(view: str) -> None:
+    counter = collectors()[view].counters[0]
+
+    def in_one(change: Callable[[Any], Any], rows: list[Any]) -> list[Any]:
+        place = dict(groups()["counters"].text("19.0.0.0.0").views[view])[counter]  # type: ignore[union-attr]
+        most = max(rows, key=lambda row: row[place])
+        return [(*row[:place], change(row[place]), *row[place + 1 :]) if row is most else row for row in rows]
+
+    for name, change in {**{name: partial(in_one, each) for name, each in CELLS.items()}, **ROWS}.items():
+        before, after = polls_of(view, change)
+        unsteady = not agree(before, after).steady
+        summed = name == "one comes twice" and collectors()[view].repeats == "sum"
+        assert unsteady or summed, f"{view}: {name}"

@@ -2,10 +2,19 @@
 
 import ast
 import re
+import sys
 from itertools import pairwise
+from types import FrameType, SimpleNamespace
 
 import grimp
 
+from collectors.demo.database import ScriptedDatabase
+from collectors.demo.scenarios import scenarios
+from service.config.settings import DatabaseSettings
+from service.state.board import MonitoredDatabase
+from service.store.record import record_of
+from service.watch.worker import Worker
+from tests.collectors.scripted import BEGAN
 from tests.paths import ROOT
 from tests.repo.ceilings import FLOORS
 
@@ -33,6 +42,55 @@ def defined(path: str) -> set[str]:
 def test_there_are_twenty_stops_and_each_has_what_the_page_looks_for() -> None:
     assert len(STOPS) == 20
     assert [f"{path}: {name}" for path, name in (*STOPS, *STAYS) if name not in defined(path)] == []
+
+
+POLL = (
+    "collectors.views.latch_children",
+    "service.watch.worker",
+    "service.watch.pipeline",
+    "collectors.poll",
+    "collectors.delta",
+    "service.watch.pipeline",
+    "rules.engine",
+    "rules.context",
+    "rules.signals.latch",
+    "rules.judge",
+    "rules.rivals",
+    "service.watch.pipeline",
+    "service.store.record",
+    "service.state.board",
+)
+"""The way of a poll: where each stop is, with its returns to the page that calls the rest."""
+
+
+def test_way_of_a_poll_is_short_and_goes_as_it_is_told() -> None:
+    assert len(POLL) <= 15 and len(POLL) - len({*POLL}) <= 4
+    imports = grimp.build_graph(*FLOORS, cache_dir=None).find_modules_directly_imported_by
+    beside = [(stop, before) for place, stop in enumerate(POLL) for before in POLL[1:place]]
+    met = {stop for stop, before in beside if before in imports(stop) or stop in imports(before)}
+    assert {*POLL[2:]} - LOADED_BY_NAME - met == set()
+    went = list[str]()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        module = frame.f_globals.get("__name__", "")
+        if event == "call" and module in POLL and went[-1:] != [module]:
+            went.append(module)
+
+    name = "undo-storm"
+    watched, at = MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), 15.0, anew=True), 60.0
+    database = ScriptedDatabase(scenarios()[name], BEGAN, lambda: at)
+    opener = SimpleNamespace(open=lambda _: database, credential=lambda _: "")
+    keeper = SimpleNamespace(keep=lambda *poll: record_of(*poll))
+    worker = Worker(watched, opener, keeper)  # type: ignore[arg-type]
+    worker.step()
+    at += 15.0
+    sys.setprofile(note)
+    try:
+        worker.step()
+    finally:
+        sys.setprofile(None)
+    ahead = iter(went)
+    assert [stop for stop in POLL[1:] if stop not in ahead] == [], "a stop that the poll does not make, or not then"
 
 
 def test_each_stop_is_in_touch_with_one_before_it() -> None:

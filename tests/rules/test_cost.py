@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -22,10 +23,11 @@ from collectors.model import (
 from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.ondemand.sampling import not_sampled
 from rules.baseline import UsualRange
+from rules.cache_map import cache_map
 from rules.cause import catalogue
 from rules.context import SignalContext
 from rules.cost import unseen_waiters
-from rules.engine import Examination, diagnose, examine
+from rules.engine import Examination, diagnose, examine, held
 from rules.model import Confidence, Diagnosis, Severity
 from rules.waiting import WAITING_SESSIONS as WAITING
 from tests.collectors.scripted import poll_at
@@ -35,6 +37,7 @@ from tests.rules.contexts import SICK, context_of, with_rows
 from tests.rules.contexts import delta_of as staged_delta
 from tests.rules.rich import RICH
 
+BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 SAME = (
     "database", "release", "mechanism", "basis", "severity", "headline", "impact", "surfaces", "troubles",
     "findings", "who", "waiting", "blockers",
@@ -64,9 +67,20 @@ def hushed(delta: Delta) -> Delta:
     return replace(delta, readings={**readings, SAMPLED: not_sampled()}, at_begin={}, confirmations={})
 
 
+def after_itself(delta: Delta, usual: Mapping[str, UsualRange] = {}, **judged: object) -> Examination:
+    """The interval examined after the same one a quarter of a minute ago, with these members of the earlier verdict."""
+    began = BEGAN if delta.basis.begin is None else delta.basis.begin
+    basis = replace(delta.basis, begin=began, end=began + timedelta(seconds=delta.basis.seconds or 0.0))
+    delta = replace(delta, basis=basis, steady=True)
+    before, at = examine(delta, usual=usual), (basis.end or began) - timedelta(seconds=15)
+    earlier = before.verdict.model_copy(update={"judged_at": before.verdict.judged_at and at, **judged})
+    standing = held(delta, usual, cache_map(delta), Examination(earlier, before._judgement))
+    return standing or examine(delta, usual=usual)
+
+
 def agrees(delta: Delta) -> bool:
-    """Whether the interval is quiet, and its verdict was made without what was ruled out. Asserts that nothing else differs."""
-    examined = examine(delta, usual=USUAL)
+    """Whether the interval is quiet, and no cause is judged again. Asserts that nothing else differs from the whole."""
+    examined = after_itself(delta, USUAL)
     if not is_quiet(examined):
         return False
     short, whole = examined.verdict, examined.diagnosis
@@ -77,8 +91,8 @@ def agrees(delta: Delta) -> bool:
 
 
 def is_quiet(examined: Examination) -> bool:
-    """Whether the verdict skipped some causes."""
-    return "_verdicts" not in vars(examined._judgement)
+    """Whether the causes were judged at an earlier poll."""
+    return examined.judged is not examined.verdict
 
 
 def hushed_delta() -> Delta:
@@ -97,7 +111,7 @@ def test_where_waits_cost_nothing_a_poll_finds_what_the_whole_diagnosis_finds(ev
 
 def test_whatever_may_change_a_verdict_takes_the_whole() -> None:
     delta = hushed_delta()
-    assert is_quiet(examine(delta))
+    assert is_quiet(after_itself(delta)) and not is_quiet(examine(delta))
     for changed in (
         replace(delta, source="report"),
         replace(delta, basis=replace(delta.basis, kind="since_startup")),
@@ -105,18 +119,18 @@ def test_whatever_may_change_a_verdict_takes_the_whole() -> None:
         replace(delta, confirmations={"undo-segments": ConfirmationResult(9.0)}),
         replace(delta, readings={**delta.readings, SAMPLED: Changes(SAMPLED, ({"sample": 1, "sid": None},))}),
     ):
-        assert not is_quiet(examine(changed))
+        assert not is_quiet(after_itself(changed))
     events = delta.readings["v$system_event"]
     assert isinstance(events, Changes)
     slow = [{**row, **{name: 10**9 for name in WAITED if number(row.get(name)) is not None}} for row in events.rows]
     waited = replace(delta, readings={**delta.readings, "v$system_event": replace(events, rows=tuple(slow))})
-    assert not is_quiet(examine(waited))
+    assert not is_quiet(after_itself(waited, severity=Severity.INFO, findings=()))
     idle = {"name": RESULT_CACHE_LATCH, "gets": 9, "misses": 0, "sleeps": 0, "wait_time": 0}
     for seconds, quiet in (((0.4, 0.0), True), ((0.4, 0.4), False)):  # of 100 s of DB time; together they count
         named = zip(("latch: row cache objects", "row cache lock"), seconds, strict=True)
         both = [{"event": event, "total_waits": 90, "time_waited_micro": spent * 1e6} for event, spent in named]
         views = {**with_rows("v$system_event", *both), "v$latch": [*SICK["v$latch"], idle]}
-        assert is_quiet(examine(staged_delta(views))) is quiet
+        assert is_quiet(after_itself(staged_delta(views))) is quiet
 
 
 def diagnosed(name: str) -> Diagnosis:

@@ -19,7 +19,7 @@ from collectors.errors import CredentialError, SessionError, StatementError, Vie
 from collectors.model import NotComparable, Snapshot, number
 from rules import engine
 from rules.contention.prediction import prediction_of
-from rules.model import Confidence, Severity
+from rules.model import Confidence, Severity, verdict_of
 from service.app import create_app
 from service.config.settings import AuthSettings, DatabaseSettings, Settings
 from service.state.board import Failure, MonitoredDatabase
@@ -115,7 +115,7 @@ def test_reasons_are_made_when_somebody_asks_and_then_once(stage: Stage, monkeyp
     assert predictions == [], "nobody asked"
     last = polls[-1]
     assert (last.verdict.prediction, last.verdict.steps) == (None, ())
-    assert last.diagnosis.findings == last.verdict.findings != ()
+    assert verdict_of(last.diagnosis) == verdict_of(last.verdict) != []
     assert last.diagnosis.prediction is not None and last.diagnosis.prediction is last.diagnosis.prediction
     assert len(predictions) == 1
 
@@ -191,9 +191,10 @@ def test_refused_view_costs_only_that_view(stage: Stage) -> None:
 
 
 def test_children_are_named_by_inference_which_stays_when_the_map_is_refused(stage: Stage) -> None:
-    stage.refused = {"busy-but-fine": ("x$kqrst",)}
-    stage.poll("busy-but-fine", at=20)
-    published = stage.poll("busy-but-fine", at=30)
+    stage.watch(DatabaseSettings(name="inferred", dsn="demo:busy-but-fine", interval=2.5))  # no other test polls it
+    stage.refused = {"inferred": ("x$kqrst",)}
+    stage.poll("inferred", at=20)
+    published = stage.poll("inferred", at=30)
     assert published.delta is not None
     busy = {
         int(number(row["child#"]) or 0)
@@ -206,7 +207,8 @@ def test_children_are_named_by_inference_which_stays_when_the_map_is_refused(sta
         one.child: one.name for one in parents if one.child in busy
     }
     assert {guarded.identity.name for guarded in published.map.children.values()} == {"INFERRED"}
-    idle = stage.poll("busy-but-fine", at=30.001)
+    stage["inferred"].anew = True  # else the map of the last judgement stays
+    idle = stage.poll("inferred", at=30.001)
     assert "unknown" not in {published.map.series_name(child) for child in published.map.children}
     assert idle.map.children == {}, "next to no gets, so there is nothing to infer"
     assert {child: idle.map.series_name(child) for child in published.map.children} == {

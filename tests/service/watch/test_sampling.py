@@ -1,5 +1,6 @@
 """The worker's bursts: samples of waiting sessions, only while the row cache costs something or on request."""
 
+from datetime import timedelta
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -8,14 +9,15 @@ import pytest
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
 from collectors.errors import SetupError
-from collectors.model import Binds, Missing
+from collectors.model import Binds, Missing, Rows
 from collectors.ondemand.sampling import LONGEST_BURST
 from collectors.poll import Answer, poll
 from collectors.registry import view_of
 from service.bill import texts
 from service.config.logs import Audit
 from service.config.settings import DatabaseSettings, Defaults, OracleSettings
-from service.state.board import MonitoredDatabase, Published
+from service.state.board import Board, MonitoredDatabase, Published
+from service.store.repository import Repository
 from service.watch.connect import Connector, target_of
 from service.watch.follow_up import BlockerLook, FollowUp
 from service.watch.scheduler import EARLY_SECONDS
@@ -26,12 +28,16 @@ from tests.service.stage import BEGAN, Kept
 class Site:
     """A worker on a scripted database that is two seconds older at each poll. It looks during the test's pauses."""
 
-    def __init__(self, name: str, refused: tuple[str, ...] = ()) -> None:
+    def __init__(self, name: str, refused: tuple[str, ...] = (), *, each_judged: bool = False) -> None:
         self.at, self.looks = 40.0, 0
         self._script = ScriptedDatabase(scenarios()[name], BEGAN, lambda: self.at, refused)
         watched = MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), 2.0)
         self.worker = Worker(
-            watched, self, Kept([]), 1.0, follow_up=FollowUp(watched, BlockerLook(Audit(), enabled=False))
+            watched,
+            self,
+            Kept([]),
+            1.0,
+            follow_up=FollowUp(watched, BlockerLook(Audit(), enabled=False), each_judged=each_judged),
         )
 
     def query(self, sql: str, binds: Binds) -> Answer:
@@ -84,6 +90,45 @@ def test_healthy_database_is_sampled_once_on_request_and_never_else(name: str) -
     for _ in range(3):
         site.poll()
         assert site.looks == 3
+
+
+def test_lasting_problem_is_sampled_before_each_judgement_and_its_samples_stand_until_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("service.watch.follow_up.YOUNG", timedelta(seconds=6))
+    for module in ("rules.cost", "service.watch.follow_up"):
+        monkeypatch.setattr(f"{module}.LASTING_SECONDS", 12.0)
+    site, told = Site("undo-storm"), list[tuple[bool, bool]]()
+    for _ in range(24):
+        published = site.poll()
+        seen = published.snapshot.readings["v$session"]
+        held = published.examined.judged is not published.verdict
+        assert held or not told or isinstance(seen, Missing) or seen.read_at is None, "judged by samples of its own"
+        told.append((held, isinstance(seen, Rows) and seen.read_at is not None))
+        assert not held or published.verdict.who, "held with the last samples"
+    assert sum(old for _, old in told) >= 10 and site.looks <= 3 * 14
+    assert all(held for held, old in told if old)
+    site = Site("undo-storm", each_judged=True)
+    assert not any(one.examined.judged is not one.verdict for one in [site.poll() for _ in range(12)])
+    assert site.looks == 3 * 11, "in each interval but the first"
+
+
+def test_whoever_asks_or_marks_has_the_next_poll_judged(tmp_path: Path) -> None:
+    site = Site("healthy-19c")
+    watched, board = site.worker.watched, Board([site.worker.watched])
+    store = Repository(f"sqlite:///{tmp_path}/store.db")
+    store.marks.on_mark.append(board.judge_anew)
+
+    def judged() -> bool:
+        one = site.poll()
+        return one.examined.judged is one.verdict
+
+    assert [judged() for _ in range(4)] == [True, True, False, False]
+    store.marks.add(watched.name, BEGAN, "patched", "dba1")
+    assert [judged() for _ in range(2)] == [True, False]
+    site.worker.ask_for_samples()
+    assert [judged() for _ in range(4)] == [True, True, False, False], "that poll, and the one with the samples"
+    store.close()
 
 
 def test_refused_view_ends_the_burst_and_costs_nothing_else() -> None:
