@@ -28,6 +28,7 @@ from rules.remedy import (
     risks,
 )
 from rules.signals import SIGNALS
+from rules.waits import BEYOND_PARSING
 
 
 class Condition(Frozen):
@@ -116,8 +117,9 @@ class Relation(Frozen):
 
     explains: str | None = Field(None, description="this one says why that one happens, which is then ruled out")
     shares: str | None = Field(None, description="both are true; that one is the special case, and is shown above")
-    drags: Literal["row-cache"] | None = Field(
-        None, description="it makes any row cache wait, and explains what has no sign of its own"
+    drags: Literal["row-cache", "parsed-caches"] | None = Field(
+        None,
+        description="it makes sessions wait for the row cache, or for what parses and logons read; explains what has no own sign",
     )
     because: str | None = Field(None, description="why, as a clause")
 
@@ -188,6 +190,11 @@ class Cause(Frozen):
     def drags(self) -> bool:
         """Whether it explains row cache sleeps without the row cache being the cause."""
         return any(relation.drags for relation in self.relations)
+
+    @cached_property
+    def spares(self) -> tuple[str, ...]:
+        """The caches that it does not touch, though it drags the row cache."""
+        return BEYOND_PARSING if any(relation.drags == "parsed-caches" for relation in self.relations) else ()
 
     @cached_property
     def explains(self) -> Mapping[str, str]:

@@ -1,5 +1,6 @@
 """One Delta prepared for judgement: the children of the row cache latch, their caches, the hottest child, the cost."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -43,11 +44,19 @@ class SignalContext:
     delta: Delta
     caches: CacheMap | None = None  # the map of the Delta, if the caller has it already
     focus: int | None = None  # the child to describe, if it is not the hottest
+    found: frozenset[tuple[str, ...]] = frozenset()  # caches of each found cause; other troubles have the rest
+    whole: frozenset[str] = frozenset()  # causes that stood before anything was left out
 
     def focused_on(self, child: int) -> "SignalContext":
         """This context with another child to describe. Who waits and what it costs stays, because no child changes it."""
         other = replace(self, focus=child)
         vars(other).update(map=self.map, crowd=self.crowd, look=self.look, lost=self.lost, hot_caches=self.hot_caches)
+        return other
+
+    def beside(self, found: Mapping[str, tuple[str, ...]]) -> "SignalContext":
+        """This context to judge what the troubles of found causes leave, given the caches of each."""
+        other = replace(self, found=self.found.union(found.values()), whole=self.whole or frozenset(found))
+        vars(other).update(map=self.map, crowd=self.crowd, look=self.look, lost=self.lost)
         return other
 
     @property
@@ -136,7 +145,10 @@ class SignalContext:
         sleeps = self.delta.by_number("v$latch_children", "child#", "sleeps") if known else {}
         lost = {surface: self.surface_wait_seconds(surface) for surface in self.surfaces}
         met = {surface: self.crowd.caches(event) for surface, event in SURFACE_EVENTS.items()} if self.crowd else {}
-        return HotCaches(self.delta.rows("v$rowcache"), self.map, sleeps, met, lost)
+        still = {surface: defaultdict[str, float](float) for surface in SURFACE_EVENTS}
+        for waiter in self.look.of(SURFACE_EVENTS) if self.look else ():
+            still[waiter.surface][waiter.cache] += waiter.inside
+        return HotCaches(self.delta.rows("v$rowcache"), self.map, sleeps, met, lost, self.found, still)
 
     @cached_property
     def latch(self) -> LatchStatistics:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from collectors.model import RESULT_CACHE_LATCH, Missing
 from collectors.views.system_event import is_ordinary
+from rules.cause import catalogue
 from rules.context import ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
 from rules.model import (
     Finding,
@@ -16,7 +17,7 @@ from rules.model import (
     Trouble,
     worst,
 )
-from rules.waits import IDLE_SESSIONS, severity_of, untimed
+from rules.waits import IDLE_SESSIONS, Part, severity_of, untimed
 
 # The severity of waits on some surfaces, and of all together, whether or not a cause is known.
 
@@ -189,36 +190,72 @@ def costs_nothing(context: SignalContext) -> bool:
     )
 
 
-# What is in trouble, each surface and each hot cache separately.
+# What is in trouble, each surface and each cache separately.
+
+TENTH = 0.1
+"""What has so much of the cost is a trouble of its own, if the whole is one."""
 
 
 def troubles(context: SignalContext, findings: Sequence[Finding]) -> tuple[Trouble, ...]:
-    """Every surface, or hot cache on it, with notable waits; the most expensive first."""
-    costly = [trouble for surface in context.surfaces for trouble in _on(context, surface, findings)]
+    """What costs something, by surface and cache; the most expensive first. Together they are what these surfaces lost."""
+    loud = [finding for finding in findings if finding.severity is not Severity.INFO]
+    costly = [trouble for surface in context.surfaces for trouble in _on(context, surface, loud)]
     return tuple(sorted(costly, key=lambda trouble: -(trouble.share_of_db_time or trouble.waiting_sessions or 0.0)))
 
 
 def _on(context: SignalContext, surface: Surface, findings: Sequence[Finding]) -> Iterator[Trouble]:
-    hot = context.hot_caches.named(surface)
-    for place, names in enumerate(hot or [()]):
-        impact = context.impact_by(context.hot_caches.waited_for((surface,), names))
-        if impact is None or severity_of(impact) in (None, Severity.INFO):
-            continue
-        child = context.hot_caches.children[place] if surface == "latch" and names else None
-        causes = []
-        for verdict in findings:
-            waited_as = context.hot_caches.waited_as([verdict.cache]) if names and verdict.cache is not None else names
-            here = verdict.surface == surface and (not names or bool(set(waited_as) & set(names)))
-            if here and verdict.severity is not Severity.INFO:
-                causes.append(verdict.cause)
+    """Each cache with notable waits on a surface, and one trouble without a cache for the rest of them."""
+    lost, parts = context.surface_wait_seconds(surface), context.hot_caches.parts(surface)
+    row_cache = context.waited_on(ROW_CACHE_SURFACES if surface in ROW_CACHE_SURFACES else (surface,))
+    if not lost or not row_cache:
+        return
+
+    def notable(share: float) -> bool:
+        costs = severity_of(context.impact_by(share * lost)) not in (None, Severity.INFO)
+        some = severity_of(context.impact_by(row_cache)) not in (None, Severity.INFO)
+        return costs or (some and share * lost >= TENTH * row_cache)
+
+    hot = {name for names in context.hot_caches.named(surface) for name in names}
+    told, rest, of_rest = list[tuple[Part, list[Finding]]](), 0.0, list[Finding]()
+    for part in parts:
+        causes = [finding for finding in findings if _explains(context, finding, surface, part)]
+        storm = bool(causes) and not any(finding.cache for finding in causes) and hot.isdisjoint(part.caches)
+        if part.caches and notable(part.share) and not storm:
+            told.append((part, causes))
+        else:
+            rest, of_rest = rest + part.share, [*of_rest, *causes]
+    if notable(rest):
+        causes = [finding for finding in findings if finding in of_rest]
+        told.append((_left(rest, causes), causes))
+    for part, causes in told:
         yield Trouble(
+            **dict(context.impact_by(part.share * lost) or ()),
             surface=surface,
-            cache=context.map.name(child) if child is not None else names[0] if names else None,
-            child=child,
-            share_of_db_time=impact.share_of_db_time,
-            waiting_sessions=impact.waiting_sessions,
-            causes=tuple(causes),
+            cache=part.name,
+            caches=part.caches,
+            attributed_by=part.by,
+            child=part.child,
+            causes=tuple(finding.cause for finding in causes),
         )
+
+
+def _explains(context: SignalContext, finding: Finding, surface: Surface, part: Part) -> bool:
+    """Whether a finding is about a part of a surface. One without a cache is about all that its cause does not spare."""
+    cause = catalogue().get(finding.cause)
+    if surface != finding.surface and (finding.cache is None or cause is None or surface not in cause.surfaces):
+        return False
+    if finding.cache is None or not part.caches:
+        return cause is None or not part.caches or not set(part.caches) <= set(cause.spares)
+    own = context.hot_caches.waited_as([finding.cache, *(cause.caches if cause else ())])
+    return not set(own).isdisjoint(part.caches) or (finding.child is not None and finding.child == part.child)
+
+
+def _left(share: float, causes: Sequence[Finding]) -> Part:
+    """The rest of a surface. Where no figure says whose it is, the causes do that all name one cache."""
+    if share == 1.0 and causes and causes[0].cache and len({finding.cache for finding in causes}) == 1:
+        caches = dict.fromkeys(ref.parameter for ref in causes[0].caches if ref.parameter)
+        return Part(tuple(caches) or (causes[0].cache,), share, "cause", causes[0].child, causes[0].cache)
+    return Part((), share)
 
 
 def surface_impacts(context: SignalContext) -> tuple[SurfaceImpact, ...]:

@@ -3,7 +3,7 @@
 A poll needs only the verdict. What explains it, and what a remedy is worth, follows from the same Delta on request.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,8 +13,9 @@ from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue
 from rules.containers import container_shares
 from rules.contention.prediction import prediction_of
-from rules.context import SignalContext
+from rules.context import ROW_CACHE_SURFACES, SignalContext
 from rules.cost import (
+    TENTH,
     anything_read,
     cost_is_open,
     costs_nothing,
@@ -33,7 +34,7 @@ from rules.fixes import fix_line
 from rules.gaps import gaps_of
 from rules.grade import grade
 from rules.hangs.blockers import blockers_of
-from rules.judge import CauseVerdict, Hypothesis, OpenCause, elsewhere, hypotheses, refute
+from rules.judge import CauseVerdict, Hypothesis, OpenCause, Verdict, elsewhere, hypotheses, refute
 from rules.library_cache import caches_of_both_locks, library_cache_waiters, namespaces_waited_for
 from rules.logs import with_events
 from rules.model import (
@@ -46,20 +47,35 @@ from rules.model import (
     RuledOut,
     Severity,
     State,
+    Surface,
     Undetermined,
     worst,
 )
 from rules.rivals import rank, relate
+from rules.waits import severity_of
 
 
-def judged(context: SignalContext, causes: Iterable[Cause], *, quiet: bool = False) -> Sequence[CauseVerdict]:
+def judged(context: SignalContext, causes: Collection[Cause], *, quiet: bool = False) -> Sequence[CauseVerdict]:
     """One verdict per cause: hypotheses → refute → relate → grade. `rank` puts the findings in order afterwards.
 
+    Once the cause of one trouble is found, the others are judged again, by their share of what it leaves.
     `quiet`: no wait costs anything, so only the findings, without what was ruled out.
     """
     refuted = [refute(one) if isinstance(one, Hypothesis) else one for one in hypotheses(context, causes, quiet=quiet)]
     related = relate([one for one in refuted if not quiet or isinstance(one, Hypothesis)])
+    if not quiet and (beside := _beside(context, related)) is not None:
+        return judged(beside, causes)
     return [grade(one, related) if isinstance(one, Hypothesis) else one for one in related]
+
+
+def _beside(context: SignalContext, related: Sequence[Verdict]) -> SignalContext | None:
+    """The context to judge the troubles that are left once some are found. None where nothing new is found, or nothing left."""
+    standing = [one for one in related if isinstance(one, Hypothesis) and one.named and one.costs]
+    beside = context.beside({one.cause.id: one.cause.caches for one in standing})
+    left = beside.hot_caches.waited_for(ROW_CACHE_SURFACES, (), beside.hot_caches.found_beside(())) or 0.0
+    if beside.found == context.found or left < TENTH * (context.row_cache_wait_seconds or 0.0):
+        return None
+    return None if severity_of(context.impact_by(left)) in (None, Severity.INFO) else beside
 
 
 def diagnose(
@@ -225,9 +241,11 @@ def _candidates(context: SignalContext, causes: Mapping[str, Cause], verdict: Di
     caches = {cache for finding in troubled for cache in causes[finding.cause].caches or (finding.cache,) if cache}
     if context.hot is not None and context.gate not in (None, Severity.INFO):
         caches |= {cache.parameter for cache in context.hot.caches if cache.parameter}
-    unexplained = {trouble.surface for trouble in verdict.troubles if not trouble.causes}
-    for surface in unexplained:
-        caches.update(*context.hot_caches.named(surface))
+    unexplained = set[Surface]()
+    for trouble in verdict.troubles:
+        if not trouble.causes and severity_of(trouble) is not Severity.INFO:
+            unexplained.add(trouble.surface)
+            caches.update(trouble.caches)
     surfaces, both = unexplained | {finding.surface for finding in troubled}, caches_of_both_locks(context)
     namespaces = namespaces_waited_for(context)
 

@@ -83,8 +83,9 @@ def grade(one: Hypothesis, beside: Sequence[Verdict]) -> Finding:
     # The confirming query asks for the cause itself. What was counted is views, of which a report prints a part.
     agrees = confirmed(cause, context.delta)
     sure = sure.moved({True: int(one.named), False: -1, None: 0}[agrees] - context.printed)
-    if one.gaps or context.delta.source == "trace":
-        sure = sure.at_most(Confidence.MEDIUM)  # what was not captured might refute it; a trace has no counter
+    # What was not captured might refute it; a trace has no counter; what other troubles leave is less than the whole.
+    if one.gaps or context.delta.source == "trace" or (context.found and cause.id not in context.whole):
+        sure = sure.at_most(Confidence.MEDIUM)
     unsure = context.gate_of((own.surface,)) is None and sure is Confidence.LOW
     return own.model_copy(
         update={

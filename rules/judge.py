@@ -169,7 +169,7 @@ class Hypothesis:
     def own_waits(self) -> Impact | None:
         """What the waits of its own caches cost there."""
         context = self.context
-        waited = context.hot_caches.waited_for(self.surfaces, self.cause.caches)
+        waited = context.hot_caches.waited_for(self.surfaces, self.cause.caches, self.cause.spares)
         return context.at_least(context.impact_by(waited), self.surfaces)
 
     @cached_property

@@ -378,11 +378,19 @@ class SurfaceImpact(Impact):
     surface: Surface
 
 
+AttributedBy = Literal["sampled waiters", "sleeps of children", "changes", "cause"]
+"""What says whose the waits were, the most trusted first; `cause`: no figure, only that a cause of this cache is found."""
+
+
 class Trouble(Impact):
-    """Waits that cost something: on one surface, and for one cache if several are in trouble there."""
+    """Waits that cost something: on one surface, and for one cache or what one child guards."""
 
     surface: Surface
-    cache: str | None
+    cache: str | None = Field(description="null if the waits are for many caches, or no figure says for which")
+    caches: tuple[str, ...] = Field(
+        (), description="all that its child guards or its id stands for; empty with `cache` null"
+    )
+    attributed_by: AttributedBy | None = Field(None, description="which figures say whose the waits were")
     child: int | None = None
     causes: tuple[str, ...] = Field(
         (), description="findings above info that explain them; empty while the cause is open"

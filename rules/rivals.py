@@ -47,10 +47,15 @@ def explains(other: Hypothesis, one: Hypothesis) -> bool:
     if rival.id in cause.explains or akin(rival, cause):
         return False
     if rival.drags:
-        return not (cause.drags or one.proven)
+        return not (cause.drags or one.proven) and touches(rival, cause)
     if cause.drags or not other.costs or not same_waits(other, one) or one.sign == "direct" or not rival.caches:
         return False
     return not cause.caches or other.sign == "direct"
+
+
+def touches(rival: Cause, cause: Cause) -> bool:
+    """Whether a cause that drags the row cache drags a cache of another cause."""
+    return not cause.caches or not set(cause.caches) <= set(rival.spares)
 
 
 def akin(one: Cause, other: Cause) -> bool:
@@ -73,7 +78,8 @@ def _but_for_a_gap(one: Hypothesis, standing: Sequence[Hypothesis], opened: Sequ
             return OpenCause(one, _undecided(other))
     for left in opened:
         rival = left.hypothesis
-        if left.near and rival.cause.drags and not one.proven and one.surface in rival.cause.surfaces:
+        here = one.surface in rival.cause.surfaces and touches(rival.cause, one.cause)
+        if left.near and rival.cause.drags and not one.proven and here:
             return OpenCause(one, left.reading)
     return one
 

@@ -200,6 +200,8 @@ def _average(sizes: Sequence[int], event: str, seconds: float, among: Samples) -
 
 MINIMUM_WAITERS = 10
 """Fewer sampled waiters do not show which cache it is or who waits."""
+AGREEING = 3
+"""From so few waiters on it counts, with a doubt, that all of them say so."""
 BY_CACHE_ID = (ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT)
 RESULT_CACHE = "result cache"
 """The name under which waiters of the result cache latch are counted, beside the dictionary caches."""

@@ -22,8 +22,8 @@ from collectors.model import (
 )
 from rules.base import remembered
 from rules.cache_map import CacheMap
-from rules.model import Impact, Severity, Surface
-from rules.samples import LATCH_EVENT, MetWaiting, Samples
+from rules.model import AttributedBy, Impact, Severity, Surface
+from rules.samples import AGREEING, LATCH_EVENT, MINIMUM_WAITERS, MetWaiting, Samples
 from rules.waiting import WaitingLook, hanging
 
 # Seconds of the waits that ended, as v$system_event counts them, and whether it counts all of them.
@@ -151,6 +151,21 @@ def standing_out(sizes: Mapping[Thing, float]) -> tuple[Thing, ...]:
     return few
 
 
+BEYOND_PARSING = ("dc_rollback_segments", "dc_sequences", "dc_files", "dc_awr_control")
+"""Caches that transactions, inserts and background work read, and neither a parse nor a logon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one cache, or those behind one child, have of the time lost on a surface; or what no figure attributes."""
+
+    caches: tuple[str, ...]
+    share: float
+    by: AttributedBy | None = None
+    child: int | None = None
+    name: str | None = None
+
+
 class HotCaches:
     """The hot caches on each surface of one Delta. It holds names and costs, no counters."""
 
@@ -161,10 +176,16 @@ class HotCaches:
         sleeps: Mapping[int, float],
         waiters: Mapping[Surface, Mapping[str, float]],
         seconds: Mapping[Surface, float | None],
+        found: Set[tuple[str, ...]] = frozenset(),
+        still: Mapping[Surface, Mapping[str, float]] = {},
     ) -> None:
-        """`sleeps` by child of the latch, `waiters` sampled by cache, `seconds` lost on each surface of this instance."""
+        """`sleeps` by child of the latch, `waiters` sampled by cache, `seconds` lost on each surface of this instance.
+
+        `found`: the caches of each cause that is found already. Other troubles are judged by their share of what these leave.
+        `still`: seconds of those who still wait, by cache.
+        """
         self._rowcache, self._map, self._seconds = rowcache, caches, seconds
-        self._sleeps, self._waiters = sleeps, waiters
+        self._sleeps, self._waiters, self._found, self._still = sleeps, waiters, found, still
 
     @cached_property
     def children(self) -> tuple[int, ...]:
@@ -184,17 +205,29 @@ class HotCaches:
         """Sleeps by child of the latch, or sampled waiters by cache."""
         return self._sleeps if surface == "latch" else self._waiters.get(surface, {})
 
+    def others(self, surface: Surface, caches: Iterable[str]) -> Set[Any]:
+        """The children or caches that are left out of the whole for some caches: hot ones beside them, and those found."""
+        own, hot = self._keys(surface, caches), set(self.children if surface == "latch" else self.caches(surface))
+        return ((hot if hot & own else set()) | self._keys(surface, self.found_beside(caches))) - own
+
     def beside(self, surfaces: Iterable[Surface], caches: Iterable[str]) -> tuple[str, ...]:
-        """The other hot caches on the surfaces on which some caches are hot."""
-        by_surface = [hot for surface in surfaces if (hot := self.named(surface))]
-        if not by_surface:
-            return ()
-        own = set(self.waited_as(caches))
-        beside: set[str] = set()
-        for hot in by_surface:
+        """The other hot caches on the surfaces on which some caches are hot, and those found."""
+        own, beside = set(self.waited_as(caches)), self.found_beside(caches)
+        for hot in (self.named(surface) for surface in surfaces):
             if any(own & set(names) for names in hot):
                 beside.update(name for names in hot if not own & set(names) for name in names)
         return tuple(sorted(beside))
+
+    def found_beside(self, caches: Iterable[str]) -> set[str]:
+        """The caches of found troubles that are not those of some caches: within one trouble causes compete."""
+        own, here = set(self.waited_as(caches)), {str(row.get("parameter")) for row in self._rowcache}
+        groups = (here.intersection(self.waited_as(group)) for group in self._found)
+        return set[str]().union(*(group for group in groups if not group & own))
+
+    def _keys(self, surface: Surface, caches: Iterable[str]) -> Set[Any]:
+        """The children, or the names, under which waits for some caches are counted on a surface."""
+        names = self.waited_as(caches)
+        return set(self._map.guarding(names) if surface == "latch" else names)
 
     @remembered
     def named(self, surface: Surface) -> tuple[tuple[str, ...], ...]:
@@ -209,18 +242,55 @@ class HotCaches:
         sizes = self._sizes(surface)
         return bool(sizes) and max(sizes.values()) < OWN * sum(sizes.values())
 
-    def part_of_surface(self, surface: Surface, caches: Iterable[str]) -> float:
-        """Which part of the time lost on a surface was lost for some caches. All of it if only they are hot."""
-        sizes = self._sizes(surface)
+    @remembered
+    def _times(self, surface: Surface) -> tuple[Mapping[Any, float], AttributedBy]:
+        """By child or cache, the figures that say best whose the time lost on a surface was, and what they are.
+
+        Sampled waiters weigh by time. A sleep counts the same however long it was, but there are more of them.
+        """
+        met = self._waiters.get(surface, {})
+        if surface != "latch":
+            return met, "sampled waiters"
+        children = {guarded.name: child for child, guarded in self._map.children.items() if guarded.name}
+        named = {children[name]: times for name, times in met.items() if name in children}
+        enough = max(MINIMUM_WAITERS, OWN * sum(met.values()))
+        return (named, "sampled waiters") if sum(named.values()) >= enough else (self._sleeps, "sleeps of children")
+
+    def parts(self, surface: Surface) -> tuple[Part, ...]:
+        """What sessions waited for on a surface, the dearest first. The shares add up to 1."""
+        sizes, by = self._times(surface)
+        if surface != "latch" and sum(sizes.values()) < (FEWEST_WAITERS if len(sizes) > 1 else AGREEING):
+            sizes = self._still.get(surface, {})
+            if surface == "lock" and not any(sizes.values()):
+                sizes, by = self._changes, "changes"
+        whole = sum(sizes.values())
+        ordered = sorted(sizes.items(), key=lambda item: (-item[1], str(item[0])))
+        return tuple(self._part(key, size / whole, by) for key, size in ordered if size) or (Part((), 1.0),)
+
+    @cached_property
+    def _changes(self) -> Mapping[str, float]:
+        """Changes by cache, if one has nearly all. Whoever changes an entry locks it, and others wait for that."""
+        rows = (row for row in self._rowcache if row.get("type") == "PARENT")
+        made = {str(row.get("parameter")): number(row.get("modifications")) or 0.0 for row in rows}
+        return made if max(made.values(), default=0.0) >= OWN * sum(made.values()) > 0 else {}
+
+    def _part(self, key: Any, share: float, by: AttributedBy | None) -> Part:
+        guarded = self._map.children.get(key)
+        if guarded is not None:
+            names = (ref.parameter for ref in guarded.caches if ref.parameter)
+            return Part(tuple(dict.fromkeys(names)), share, by, key, guarded.name)
+        if key not in {row.get("parameter") for row in self._rowcache}:
+            return Part((), share)
+        return Part((key, *(name for name, parents in self._parents.items() if key in parents)), share, by, None, key)
+
+    def part_of_surface(self, surface: Surface, caches: Iterable[str], spared: Iterable[str] = ()) -> float:
+        """Which part of the time lost on a surface was lost for some caches. For none: all but for those spared."""
+        sizes, _ = self._times(surface)
         whole = sum(sizes.values())
         if surface == "result-cache" or not whole:
             return 1.0
-        names = self.waited_as(caches)
-        own: set[object] = set(self._map.guarding(names)) if surface == "latch" else set(names)
-        hot: set[object] = set(self.children if surface == "latch" else self.caches(surface))
-        if not own or (hot and hot <= own):
-            return 1.0
-        return sum(size for key, size in sizes.items() if key in own) / whole
+        own, spare = self._keys(surface, caches), self._keys(surface, spared)
+        return sum(size for key, size in sizes.items() if (key in own if own else key not in spare)) / whole
 
     def waited_as(self, caches: Iterable[str]) -> tuple[str, ...]:
         """The names of some caches and of their parents. A waiter for a subordinate cache names its parent's id."""
@@ -242,11 +312,13 @@ class HotCaches:
                 found[row.get("parameter")] |= by_id[row.get("cache#")]
         return found
 
-    def waited_for(self, surfaces: Iterable[Surface], caches: Iterable[str]) -> float | None:
-        """Seconds lost on some surfaces for some caches. None if no surface's time is known."""
-        wanted = tuple(caches)
+    def waited_for(
+        self, surfaces: Iterable[Surface], caches: Iterable[str], spared: Iterable[str] = ()
+    ) -> float | None:
+        """Seconds lost on some surfaces as `part_of_surface` says. None if no surface's time is known."""
+        wanted, spare = tuple(caches), tuple(spared)
         parts = [
-            seconds * self.part_of_surface(surface, wanted)
+            seconds * self.part_of_surface(surface, wanted, spare)
             for surface in surfaces
             if (seconds := self._seconds.get(surface)) is not None
         ]

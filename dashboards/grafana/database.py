@@ -154,16 +154,17 @@ def severity_by(by: str) -> str:
 
 
 def _over_time() -> list[Json]:
-    surfaces = worst(within("latchscope_surface_impact_ratio"), "<by>surface")
+    troubles = worst(within("latchscope_trouble_impact_ratio"), "<by>surface, cache")
     return [
         panels.timeseries(
             STORM,
-            "What the waits cost at the worst poll of each step, and by kind of wait while several have a problem. "
+            "What the waits cost at the worst poll of each step, and by cache while several have a problem. "
             "0.5 % is a notice, 2 % a warning, 10 % critical.",
             "percentunit",
             panels.query(worst(within(IMPACT)), "all kinds of wait with a problem<legend>"),
             panels.query(
-                f"{surfaces} and on (<targets>) (count by (<targets>) ({surfaces} > 0) > 1)", "{{surface}}<legend>"
+                f"{troubles} and on (<targets>) (count by (<targets>) ({troubles} > 0) > 1)",
+                "{{cache}} {{surface}}<legend>",
             ),
             steps=panels.BY_SHARE,
             short_legend=True,

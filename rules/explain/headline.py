@@ -20,7 +20,7 @@ from rules.cost import (
     troubles,
     unseen_waiters,
 )
-from rules.explain.story import screen
+from rules.explain.story import costs, in_words, screen
 from rules.formatting import count, over, part_of, percent, sentence, within
 from rules.hangs.blockers import blockers_of, holder_of
 from rules.hangs.model import WaitingGroup
@@ -132,18 +132,18 @@ def waiting_groups(context: SignalContext) -> tuple[WaitingGroup, ...]:
     return tuple(sorted(groups, key=lambda group: (-group.hanging, -group.sessions, group.event, group.cache)))
 
 
-# Two troubles at once, in the headline and in the steps: the trouble beside the first finding.
+# Several troubles at once, in the headline and in the steps: those beside the first finding.
 
 
 def others(context: SignalContext, findings: Sequence[Finding]) -> list[Trouble]:
-    """The troubles that the first finding does not explain."""
+    """The troubles that the first finding does not explain: those of a warning, and of a notice if one cache has no cause."""
     first = findings[0].cause if findings and findings[0].severity is not Severity.INFO else None
-    dear = [
-        trouble
-        for trouble in troubles(context, findings)
-        if (severity_of(trouble) or Severity.INFO).rank >= Severity.WARNING.rank
-        or (first is None and trouble.surface == "result-cache")
-    ]
+    dear = []
+    for trouble in troubles(context, findings):
+        worse = severity_of(trouble) or Severity.INFO
+        least = Severity.WARNING if trouble.causes or not trouble.cache else Severity.NOTICE
+        if worse.rank >= least.rank or (first is None and trouble.surface == "result-cache"):
+            dear.append(trouble)
     if first is None:
         spoken_of = next((trouble for trouble in dear if trouble.surface in ROW_CACHE_SURFACES), None)
         return [trouble for trouble in dear if trouble is not spoken_of]
@@ -151,24 +151,18 @@ def others(context: SignalContext, findings: Sequence[Finding]) -> list[Trouble]
 
 
 def beside(context: SignalContext, findings: Sequence[Finding]) -> str | None:
-    """The other troubles in a few words. None without any."""
+    """The part of the first finding, and the other troubles in a few words. None without any."""
     names = _others_in_words(context, findings)
-    return f"beside it {names}" if names else None
+    first = findings[0].cause if findings else None
+    own = [trouble for trouble in troubles(context, findings) if first in trouble.causes and trouble.cache]
+    has = " and ".join(f"{trouble.cache} {costs(trouble)}" for trouble in own)
+    return f"{has}, beside it {names}" if names and has else f"beside it {names}" if names else None
 
 
 def _others_in_words(context: SignalContext, findings: Sequence[Finding]) -> str:
-    return " and ".join(_told(trouble, findings) for trouble in others(context, findings))
-
-
-def _told(trouble: Trouble, findings: Sequence[Finding]) -> str:
-    event = SURFACE_EVENTS.get(trouble.surface, "the result cache latch")
-    cause = next((finding.name for finding in findings if finding.cause in trouble.causes), None)
-    what = f"{trouble.cache} ({event})" if trouble.cache else event
-    if trouble.share_of_db_time is None:
-        cost = f"keeps {trouble.waiting_sessions or 0.0:.2f} sessions waiting"
-    else:
-        cost = f"costs {percent(trouble.share_of_db_time)}"
-    return f"{what} {cost}: {cause[:1].lower() + cause[1:] if cause else 'cause open'}"
+    return " and ".join(
+        in_words(trouble, findings) for trouble in others(context, findings)[:3]
+    )  # story and page have all
 
 
 def at_once(context: SignalContext) -> str | None:

@@ -5,17 +5,17 @@ metrics take both from here, lay them out, and phrase nothing.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
 
 from collectors.model import DeltaSource, spoken
 from rules.base import FOUNDED_ON, Easing
+from rules.cause import catalogue
 from rules.changes import nearest_to, told
 from rules.confirmation import ONLY_THEN, speaks_against
 from rules.cost import TIME_SPENT
@@ -27,8 +27,9 @@ from rules.hangs.model import Blockers, WaitChain
 from rules.hangs.words import entry_of, heading, queries, shown_first, tree
 from rules.logs import weighed
 from rules.miss_locations import merely_fits
-from rules.model import CANNOT_TELL, Confidence, Diagnosis, Figure, Finding, Logged, Severity
+from rules.model import CANNOT_TELL, Confidence, Diagnosis, Figure, Finding, Logged, Severity, Trouble
 from rules.samples import within_cache
+from rules.waits import SURFACE_EVENTS
 
 HOME = Path(__file__).parent / "words.yaml"
 MOST_OF_THEM = 0.9
@@ -53,7 +54,8 @@ class FirstScreen:
 
 
 Kind = Literal[
-    "what", "bad", "since", "why", "do", "begin", "check", "do not", "who", "library", "decides", "also", "changed", "log"
+    "what", "bad", "since", "why", "do", "begin", "check", "do not", "who", "library", "decides", "parts", "also", "changed",
+    "log",
 ]  # fmt: skip
 
 
@@ -64,7 +66,7 @@ class Paragraph:
     kind: Kind
     words: str
     weight: int
-    """What a small screen keeps: of 9 all, of less the first sentence, and below 5 nothing where it is full."""
+    """9 stays on every screen, 5 and less is left out first where a screen is full, and what is lighter loses words before."""
     code: tuple[str, ...] = ()
     """Statements to paste, in this order."""
     figures: tuple[Figure, ...] = ()
@@ -85,15 +87,10 @@ def tell(name: str, **values: Value) -> str:
     return say(SENTENCES[name], values)
 
 
-@cache
-def _words() -> Mapping[str, FirstScreen]:
-    return {name: FirstScreen(**said) for name, said in _SAID.items()}
-
-
 def screen(name: str, **values: Value) -> FirstScreen:
     """The first screen of a state of words.yaml, its slots filled."""
-    plain = _words()[name]
-    return FirstScreen(*(say(text, values) for text in (plain.title, plain.lede, plain.do, plain.check, plain.do_not)))  # type: ignore[arg-type]
+    said: Mapping[str, Any] = {part: say(text, values) for part, text in _SAID[name].items()}
+    return FirstScreen(**said)
 
 
 def first_screen(diagnosis: Diagnosis, easing: Easing | None = None, *, watched: bool = True) -> FirstScreen:
@@ -202,7 +199,10 @@ def story(diagnosis: Diagnosis, source: DeltaSource = "views") -> tuple[Paragrap
         paragraphs += [_who(diagnosis, found[0].cache if found else None)] if trouble else []
     library = [step.statement for step in diagnosis.steps if step.step == LIBRARY_CACHE_WAITS]
     paragraphs += [Paragraph("library", statement, 5 if found else 6) for statement in library]
-    paragraphs += [*_decides(diagnosis, found), _also(diagnosis, found), _changed(diagnosis) if trouble else None]
+    open_ = [each for each in diagnosis.troubles if not each.causes][:2] if found else ()  # the others stand beside it
+    parts = "; ".join(parts_in_words(diagnosis, open_ or diagnosis.troubles))
+    paragraphs += [*_decides(diagnosis, found), Paragraph("parts", parts and f"{sentence(parts)}.", 8 if open_ else 5)]
+    paragraphs += [_also(diagnosis, found), _changed(diagnosis) if trouble else None]
     places = weighed([event.kind for event in diagnosis.events], MOST_EVENTS)
     paragraphs += [Paragraph("log", _event(diagnosis.events[place]), 3) for place in places]
     return tuple(each for each in paragraphs if each is not None and each.words)
@@ -302,7 +302,10 @@ def _of_hang(chain: WaitChain, blockers: Blockers) -> Iterator[Paragraph]:
         yield Paragraph("check", f"{sentence(action.first)}.", 8)
     else:
         asked = [each.query for each in queries(chain) if each.query]
-        why = ". ".join(map(sentence, (chain.why_no_action or "").rstrip(".").split(": ", 1)))
+        reason = (chain.why_no_action or "").rstrip(".")
+        if chain.end is not None and reason.startswith("it "):
+            reason = f"session {named_session(chain.end)}{reason[2:]}"
+        why = ". ".join(map(sentence, reason.split(": ", 1)))
         said = tell("ask facts") if chain.missing_alone else tell("ask", why=why)
         yield Paragraph("do", said, 9, tuple(asked[:1]))
     yield Paragraph("do not", tell("left alone"), 8)
@@ -374,6 +377,31 @@ def _for_high(finding: Finding) -> str:
 def _short(why: str) -> str:
     """A reason without its details."""
     return why.split(" (")[0].split(": ")[0]
+
+
+def parts_in_words(diagnosis: Diagnosis, troubles: Sequence[Trouble]) -> Iterator[str]:
+    """Some of several troubles, each with its causes' ids; where they are all, with what a cause about an open one needs."""
+    for trouble in troubles if len(diagnosis.troubles) > 1 else ():
+        fitting = {name for name, cause in catalogue().items() if not set(trouble.caches).isdisjoint(cause.caches)}
+        needs = (f"; {one.cause} needs {one.missing}" for one in diagnosis.undetermined if one.cause in fitting)
+        left = next(needs, "") if len(troubles) == len(diagnosis.troubles) else ""
+        where = f"{trouble.cache} ({trouble.surface})" if trouble.cache else trouble.surface
+        yield f"{where} {costs(trouble)}: {', '.join(trouble.causes) or f'cause open{left}'}"
+
+
+def in_words(trouble: Trouble, findings: Sequence[Finding]) -> str:
+    """dc_users (row cache mutex) costs 23.9 %: cause open."""
+    event = SURFACE_EVENTS.get(trouble.surface, "the result cache latch")
+    cause = next((finding.name for finding in findings if finding.cause in trouble.causes), None)
+    what = f"{trouble.cache} ({event})" if trouble.cache else event
+    return f"{what} {costs(trouble)}: {cause[:1].lower() + cause[1:] if cause else 'cause open'}"
+
+
+def costs(trouble: Trouble) -> str:
+    """Its part of DB time, or of the sessions that wait."""
+    if trouble.share_of_db_time is None:
+        return f"keeps {trouble.waiting_sessions or 0.0:.2f} sessions waiting"
+    return f"costs {percent(trouble.share_of_db_time)}"
 
 
 def _also(diagnosis: Diagnosis, found: list[Finding]) -> Paragraph | None:

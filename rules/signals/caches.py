@@ -1,10 +1,10 @@
 """Signals of the dictionary caches that are more than a quotient: beside other caches, evenly used, locked across a cluster."""
 
 from collectors.model import text
-from rules.context import LOOKUPS, Known, SignalContext, SignalValue, Unknown
+from rules.context import LOOKUPS, MINIMUM_CACHE_GETS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count
 from rules.signals import SIGNALS
-from rules.signals.quantities import Subject, caches, enough_of_all, share
+from rules.signals.quantities import Subject, caches, enough, enough_of_all, share
 
 FEWEST_REQUESTS = 20
 
@@ -12,14 +12,16 @@ FEWEST_REQUESTS = 20
 def share_of_lookups(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the dictionary look-ups, gets and fastgets together, that went to the cause's caches.
 
-    If other caches are in trouble as well, their look-ups are left out of the whole.
+    If other caches are in trouble as well, it is the share of what these leave.
     """
     others = context.hot_caches.beside(subject.surfaces, subject.caches)
     elsewhere = caches(context, Subject(others), LOOKUPS) if others else Known(0.0)
     total = enough_of_all(context, LOOKUPS)
     if isinstance(total, Unknown) or isinstance(elsewhere, Unknown):
         return total
-    return share(caches(context, subject, LOOKUPS), Known(total.value - elsewhere.value))
+    left = Known(total.value - elsewhere.value)
+    whole = enough(context, left, MINIMUM_CACHE_GETS, "dictionary look-ups", "v$rowcache")
+    return share(caches(context, subject, LOOKUPS), whole, others)
 
 
 def lookups_to_next_cache(context: SignalContext, subject: Subject) -> SignalValue:

@@ -8,7 +8,7 @@ from collectors.views.latchname import BUFFER_CHAINS
 from rules.base import remembered
 from rules.cache_map import look_up, why_not_inferred
 from rules.context import Known, SignalContext, SignalValue, Unknown
-from rules.formatting import count, function_of
+from rules.formatting import function_of
 from rules.samples import LATCH_EVENT
 from rules.signals import SIGNALS
 from rules.signals.instance import average_wait
@@ -38,18 +38,14 @@ def share_of_sleeps(context: SignalContext, subject: Subject) -> SignalValue:
         return _unmapped(context)
     if isinstance(context.delta.read("v$rowcache"), Missing):
         return context.why_unknown("v$rowcache")
-    own, hot = set(context.map.guarding(subject.caches)), context.hot_caches.children
-    others = set(hot) - own if own & set(hot) else set()
-    sleeps, elsewhere = _sleeps_of(context, own), _sleeps_of(context, others)
-    of = share(Known(sleeps), Known(total.value - elsewhere))
+    own, others = set(context.map.guarding(subject.caches)), context.hot_caches.others("latch", subject.caches)
+    sleeps, left = _sleeps_of(context, own), total.value - _sleeps_of(context, others)
+    whole = enough_sleeps(context, left, "v$latch_children")
+    of = share(Known(sleeps), whole, {context.map.name(child) for child in others})
     unsure = _sleeps_of(context, _unsure(context, subject) - own)
-    most = (sleeps + unsure) / (total.value - elsewhere)
-    if unsure and isinstance(of, Known) and not certain(of.value, most, subject.needs):
+    if unsure and isinstance(of, Known) and not certain(of.value, (sleeps + unsure) / left, subject.needs):
         return context.why_unknown("x$kqrst", "row of some caches")
-    if not others or isinstance(of, Unknown):
-        return of
-    names = " and ".join(sorted(context.map.name(child) for child in others))
-    return Known(of.value, f"{of.derivation}, beside {count(elsewhere)} for {names}", of.part, of.whole)
+    return of
 
 
 def _unsure(context: SignalContext, subject: Subject) -> set[int]:

@@ -4,7 +4,7 @@ for a figure that could not be read.
 Requests to a cache are counted in look-ups: gets and fastgets together. Gets alone are the load on a latch or mutex.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from collectors.model import RESULT_CACHE_LATCH, SCRIPT, Missing, Row, number
@@ -169,17 +169,23 @@ class Quotient:
         for each in (part, whole):
             if isinstance(each, Unsure) and each.unless and not already_enough(value, subject.needs):
                 return each.unless
-        words = self.says.format(part=part.value / self.shown, whole=whole.value)
+        words = self.says.format(part=part.value / self.shown, whole=whole.value) + whole.derivation
         return Known(value, words, part.value, whole.value)
 
 
-def share(part: SignalValue, whole: SignalValue) -> SignalValue:
-    """part / whole, or the first of the two that is unknown."""
+def left_by(others: Collection[str]) -> str:
+    """For a share of what other troubles leave: which they are. Empty without any."""
+    return f" that {listed(sorted(others))} leave{'s' * (len(others) == 1)}" if others else ""
+
+
+def share(part: SignalValue, whole: SignalValue, others: Collection[str] = ()) -> SignalValue:
+    """part / whole, or the first of the two that is unknown. `others`: the troubles that the whole leaves out."""
     if isinstance(part, Unknown):
         return part
     if isinstance(whole, Unknown):
         return whole
-    return Known(part.value / whole.value, part_of(part.value, whole.value), part.value, whole.value)
+    of = part_of(part.value, whole.value) + left_by(others)
+    return Known(part.value / whole.value, of, part.value, whole.value)
 
 
 # Time: what sessions spent, what they waited, and how long the interval was.
@@ -337,15 +343,20 @@ def caches(context: SignalContext, subject: Subject, column: str) -> SignalValue
 
 @quantity("v$rowcache")
 def all_caches(context: SignalContext, subject: Subject, column: str) -> SignalValue:
-    """A column of v$rowcache, or `lookups`, of all dictionary caches together."""
+    """A column of v$rowcache, or `lookups`, of all dictionary caches together; of a share, without other found troubles."""
     total = context.sum_of_caches(column)
-    return context.why_unknown("v$rowcache", column) if total is None else Known(total)
+    if total is None:
+        return context.why_unknown("v$rowcache", column)
+    others = context.hot_caches.found_beside(subject.caches)
+    return Known(total - (context.sum_of(context.rows_of(others), column) or 0.0), left_by(others))
 
 
 def enough_of_all(context: SignalContext, column: str) -> SignalValue:
     """Gets or look-ups of all dictionary caches. Unknown if they are too few for a share."""
-    total = all_caches(context, Subject(), column)
-    return enough(context, total, MINIMUM_CACHE_GETS, EVENTS["all_caches", column], "v$rowcache")
+    total = context.sum_of_caches(column)
+    if total is None:
+        return context.why_unknown("v$rowcache", column)
+    return enough(context, Known(total), MINIMUM_CACHE_GETS, EVENTS["all_caches", column], "v$rowcache")
 
 
 @quantity("v$latch")

@@ -21,15 +21,14 @@ from rules.library_cache import (
     target_of,
 )
 from rules.model import Surface
-from rules.samples import MINIMUM_WAITERS, NOT_LISTED
+from rules.samples import AGREEING, MINIMUM_WAITERS, NOT_LISTED
 from rules.signals import SIGNALS
 from rules.signals.latch import share_of_sleeps
-from rules.signals.quantities import Subject, certain
+from rules.signals.quantities import Subject, certain, left_by
+from rules.waits import BEYOND_PARSING
 
 FEW = 5
 """Fewer waiters that all say the same do so by chance more often than once in twenty."""
-AGREEING = 3
-"""From so few waiters on it counts, with a doubt, that all of them say so."""
 CHANCE = 0.05
 """A share of too few waiters counts where at most so often chance alone puts it on this side of its bound."""
 HALF = 0.5
@@ -85,21 +84,17 @@ def share_by_cache(context: SignalContext, subject: Subject, surface: Surface) -
     caches = _waiters_by_cache(context, SURFACE_EVENTS[surface])
     if isinstance(caches, Unknown):
         return caches
-    hot = set(context.hot_caches.caches(surface))
     named = set(context.hot_caches.waited_as(subject.caches))
-    others = hot - named if hot & named else set()
+    others = context.hot_caches.others(surface, subject.caches)
     beside_it = sum(caches[cache] for cache in others)
     rest = caches.total() - beside_it
+    if rest < AGREEING:
+        return too_few_waiters(rest, SURFACE_EVENTS[surface])
     own = sum(caches[cache] for cache in named)
     unnamed = sum(times for cache, times in caches.items() if cache == "unknown" or cache.endswith(NOT_LISTED))
     if unnamed and not certain(own / rest, (own + unnamed) / rest, subject.needs):
         return Unknown("v$session", f"{unnamed} of {rest} waiters name no known cache", LISTED, absent=True)
-    beside = f", beside {beside_it} for {' and '.join(sorted(others))}" if others else ""
-    return share_of_waiters(own, rest, SURFACE_EVENTS[surface], beside)
-
-
-BEYOND_PARSING = ("dc_rollback_segments", "dc_sequences", "dc_files", "dc_awr_control")
-"""Caches that transactions, inserts and background work read, and neither a parse nor a logon."""
+    return share_of_waiters(own, rest, SURFACE_EVENTS[surface], left_by(others) if beside_it else "")
 
 
 def _dearest(context: SignalContext, subject: Subject) -> Surface:
@@ -114,8 +109,11 @@ def share_of_waits_beyond_parsing(context: SignalContext, subject: Subject) -> S
     named = share_of_sleeps(context, beyond) if surface == "latch" else share_by_cache(context, beyond, surface)
     if isinstance(named, Unknown):
         return named
-    part = context.hot_caches.part_of_surface(surface, BEYOND_PARSING)
-    return Known(part, f"{percent(part)} of those on the {surface}")
+    hot, others = context.hot_caches, context.hot_caches.found_beside(())
+    left = hot.part_of_surface(surface, (), others)
+    unread = set(BEYOND_PARSING) - others
+    part = hot.part_of_surface(surface, unread) / left if unread and left else 0.0
+    return Known(part, f"{percent(part)} of those on the {surface}{left_by(others)}")
 
 
 def hottest_getmiss_ratio(context: SignalContext, subject: Subject) -> SignalValue:

@@ -51,6 +51,9 @@ def verdict_samples(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterat
     for impact in diagnosis.surfaces:
         yield "latchscope_surface_impact_ratio", impact.share_of_db_time, {"surface": impact.surface}
         yield "latchscope_surface_impact_sessions", impact.waiting_sessions, {"surface": impact.surface}
+    for trouble in diagnosis.troubles[:5]:  # the dearest
+        of = {"surface": trouble.surface, "cache": trouble.cache or ""}
+        yield "latchscope_trouble_impact_ratio", trouble.share_of_db_time, of
     yield from _waiters(diagnosis)
 
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from collectors.model import DeltaSource
 from rules.cause import catalogue
-from rules.explain.story import founded
+from rules.explain.story import founded, parts_in_words
 from rules.formatting import compared, function_of, number, sentence
 from rules.model import (
     Candidate,
@@ -326,6 +326,8 @@ class DiagnosisView:
     """The subject of the card."""
     steps: Sequence[ChainStep]
     over: str
+    parts: Sequence[str]
+    """What each trouble costs, where there are several."""
     funnel: FunnelView | None
     rooms: Sequence[RoomView]
     scale: Markup
@@ -361,6 +363,7 @@ def diagnosis_view(
         finding=finding,
         steps=_steps(diagnosis.chain, card.state, finding),
         over=_over(diagnosis, printed),
+        parts=[sentence(part) for part in parts_in_words(diagnosis, diagnosis.troubles)],
         funnel=funnel_view(diagnosis) if fine else None,
         rooms=room_views(diagnosis) if fine else (),
         scale=_scale(finding),

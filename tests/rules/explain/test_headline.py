@@ -36,7 +36,7 @@ def test_headline_names_the_cause_its_cache_and_the_cost() -> None:
     assert diagnose(delta_of(RICH), {undo.id: sleeps_alone}).headline == (
         "Likely cause: too many undo segments on dc_rollback_segments (low confidence); "
         "row cache waits cost 2.5 % of DB time over 30 s; "
-        "beside it the result cache latch costs 3.0 %: cause open"
+        "dc_rollback_segments costs 2.0 %, beside it the result cache latch costs 3.0 %: cause open"
     )
     few = [{**row, "usage": 14} for row in RICH["v$rowcache"]]
     assert headline("undo-segments", rowcache=few) == (
@@ -87,7 +87,8 @@ def test_headline_without_a_cause_names_the_cache_given_by_the_waiters() -> None
     said = headline(system_event=events, session=crowd, latch_children=[], **nineteen)
     assert said == (
         "Row cache waits cost 60.0 % of DB time over 30 s, most for dc_tablespaces; "
-        "beside it the result cache latch costs 3.0 %: cause open; no known cause explains it"
+        "beside it dc_rollback_segments (row cache lock) costs 10.0 %: cause open "
+        "and the result cache latch costs 3.0 %: cause open; no known cause explains it"
     )
     for met in ([], [{**row, "p1": None} for row in crowd]):
         waiting = headline(system_event=events, session=met, latch_children=[], **nineteen)
@@ -339,7 +340,8 @@ def test_second_hot_child_is_told_beside_the_first_with_its_cost() -> None:
     context = context_of(views)
     findings = diagnose(delta_of(views)).findings
     assert findings[0].cache == "dc_rollback_segments"
-    assert beside(context, findings) == "beside it dc_users (latch: row cache objects) costs 23.0 %: cause open"
+    both = "dc_rollback_segments costs 27.0 %, beside it dc_users (latch: row cache objects) costs 23.0 %: cause open"
+    assert beside(context, findings) == both
     (other,) = others(context, findings)
     assert focused(context, other).hot_child == 8
 

@@ -180,9 +180,9 @@ def test_waiter_shares_count_the_caches_of_the_cause_the_modes_and_the_event() -
 
 def test_two_caches_in_trouble_are_each_the_whole_of_what_the_other_leaves_over() -> None:
     crowd = waiters(ROW_CACHE_LOCK_EVENT, {3: 8, 10: 11, 0: 1})
-    assert read("share_of_lock_waiters", session=crowd) == Known(8 / 9, "8 of 9 waiters, beside 11 for dc_users")
+    assert read("share_of_lock_waiters", session=crowd) == Known(8 / 9, "8 of 9 waiters that dc_users leaves")
     users = read("share_of_lock_waiters", Subject(("dc_users",)), session=crowd)
-    assert users == Known(11 / 12, "11 of 12 waiters, beside 8 for dc_rollback_segments")
+    assert users == Known(11 / 12, "11 of 12 waiters that dc_rollback_segments leaves")
     tablespaces = read("share_of_lock_waiters", Subject(("dc_tablespaces",)), session=crowd)
     assert tablespaces == Known(0.05, "1 of 20 waiters")
 

@@ -24,7 +24,7 @@ KNOWN: Mapping[str, tuple[tuple[Any, ...], float]] = {
     "waited": ((("library cache: mutex X", "cursor: pin S wait on X"),), 5.0),
     "printed_waits": ((("enq: US - contention",),), 1.0),
     "row_cache_waits": ((), 2.5),
-    "cause_waits": ((), 2.0),
+    "cause_waits": ((), 1.98),
     "surface_waits": (("row cache mutex",), 1.2),
     "row_cache_cost": ((), 2.5),
     "result_cache_cost": ((), 3.0),

@@ -81,7 +81,7 @@ KNOWN = {
     "average_latch_wait": 2.0,
     "cache_for_ten_seconds": 1_000,
     "hottest_getmiss_ratio": 0.005,
-    "share_of_waits_beyond_parsing": 1.0,
+    "share_of_waits_beyond_parsing": 0.99,
     "waited_for_event": 12.0,
     "sessions_in_event": 0.4,
     "processor_demand": 1.5,
