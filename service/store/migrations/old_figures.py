@@ -195,7 +195,7 @@ def numbers(
         mosts[place] = max(mosts[place], most)
     for place in range(len(MEANS)):
         totals[place] /= seconds
-    unknown = set(_unknown(missing))
+    unknown = {*_unknown(missing), *({*PLACES.values()} - _NEEDS.keys())}  # a later release may have more figures
     if not totals[PLACES["latch_gets"]]:  # a release without this latch
         unknown |= {PLACES["latch_gets"], PLACES["latch_misses"]}
     told: list[float | None] = list(totals)
