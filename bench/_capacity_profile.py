@@ -34,7 +34,7 @@ STEPS = {
     "service.watch.follow_up:FollowUp.sample": "between polls",
     "service.store.writer:Writer.keep": "record",
     "service.store.writer:Writer._write_in_flight": "transaction",
-    "service.store.repository:packed": "snapshots packed",
+    "service.store.snapshots:packed": "snapshots packed",
     "service.store.build:Maintenance.do": HOURS,
     "service.background:PeriodicJob.run_once": TIMERS,
     "service.background:SupervisedThread._supervised": TIMERS,

@@ -138,10 +138,10 @@ def length(seconds: float) -> str:
 
 
 def few(sessions: float) -> str:
-    """Sessions on average, as people say it: 38, 9.9, 0.02, < 0.01."""
-    if sessions >= 10:
-        return count(sessions)
-    return "0" if not sessions else "< 0.01" if sessions < 0.01 else f"{sessions:.2g}"
+    """Sessions on average, as people say it: 38, 9.9, 0.02, < 0.01, 0."""
+    if 0.00005 <= sessions < 0.005:
+        return "< 0.01"  # 7e-05 is not a readable number of sessions
+    return "0" if sessions < 0.00005 else f"{sessions:,.1f}" if sessions >= 0.95 else f"{sessions:.1g}"
 
 
 def exact(value: float) -> int | float:

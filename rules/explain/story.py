@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
 
@@ -67,7 +66,7 @@ class Paragraph:
     kind: Kind
     words: str
     weight: int
-    """What a small screen keeps: of 9 all, of less the first sentence, and below 5 nothing where it is full."""
+    """9 stays on every screen, 5 and less is left out first where a screen is full, and what is lighter loses words before."""
     code: tuple[str, ...] = ()
     """Statements to paste, in this order."""
     figures: tuple[Figure, ...] = ()
@@ -88,15 +87,10 @@ def tell(name: str, **values: Value) -> str:
     return say(SENTENCES[name], values)
 
 
-@cache
-def _words() -> Mapping[str, FirstScreen]:
-    return {name: FirstScreen(**said) for name, said in _SAID.items()}
-
-
 def screen(name: str, **values: Value) -> FirstScreen:
     """The first screen of a state of words.yaml, its slots filled."""
-    plain = _words()[name]
-    return FirstScreen(*(say(text, values) for text in (plain.title, plain.lede, plain.do, plain.check, plain.do_not)))  # type: ignore[arg-type]
+    said: Mapping[str, Any] = {part: say(text, values) for part, text in _SAID[name].items()}
+    return FirstScreen(**said)
 
 
 def first_screen(diagnosis: Diagnosis, easing: Easing | None = None, *, watched: bool = True) -> FirstScreen:
@@ -308,7 +302,10 @@ def _of_hang(chain: WaitChain, blockers: Blockers) -> Iterator[Paragraph]:
         yield Paragraph("check", f"{sentence(action.first)}.", 8)
     else:
         asked = [each.query for each in queries(chain) if each.query]
-        why = ". ".join(map(sentence, (chain.why_no_action or "").rstrip(".").split(": ", 1)))
+        reason = (chain.why_no_action or "").rstrip(".")
+        if chain.end is not None and reason.startswith("it "):
+            reason = f"session {named_session(chain.end)}{reason[2:]}"
+        why = ". ".join(map(sentence, reason.split(": ", 1)))
         said = tell("ask facts") if chain.missing_alone else tell("ask", why=why)
         yield Paragraph("do", said, 9, tuple(asked[:1]))
     yield Paragraph("do not", tell("left alone"), 8)

@@ -134,7 +134,8 @@ def remarks(chain: WaitChain) -> Iterator[str]:
     """What to know beside the tree: where the sources disagree, and what Oracle says of the hang."""
     yield from (f"The sources disagree: {words}." for words in chain.disagreements)
     if chain.seen_at is not None and chain.end is not None:
-        ago = f", {spoken(chain.age_seconds)} before this was judged" if chain.age_seconds else ""
+        age = chain.age_seconds or 0.0
+        ago = f", {spoken(age)} before this was judged" if age >= 1 else ""
         yield f"Seen at {chain.seen_at:%H:%M:%S} UTC{ago}."
     if chain.oracle is not None:
         yield _oracle(chain.oracle)

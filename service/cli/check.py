@@ -135,8 +135,9 @@ def _lines(preflight: Preflight) -> Iterator[str]:
     yield f"{preflight.database}: Oracle {found.release or '(release unknown)'}, row cache guarded by {guarded}"
     yield f"  {found.kind}" + ("" if found.kind.certain else "; give --for KIND if you know better")
     yield from (f"  note: {note}" for note in found.notes)
+    wide = max((len(view.view) for view in found.views), default=0)
     for view in found.views:
-        yield f"  {_MARKS[view.status]} {view.view:<18} {view.why}"
+        yield f"  {_MARKS[view.status]} {view.view:<{wide}} {view.why}"
         if view.status in ("refused", "closed", "failed", "optional"):
             yield f"      without it: {view.without}"
     missing = dict.fromkeys(view.sql for view in found.lacking if view.sql)

@@ -113,7 +113,7 @@ def diagnose(
         bool, typer.Option("--fail-on-unknown", help="exit 3 when an input could not be judged")
     ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="also show every cause that was ruled out, in text")
+        bool, typer.Option("--verbose", "-v", help="in text, all of it: steps, risks, evidence, and what was ruled out")
     ] = False,
     as_story: Annotated[
         bool,
@@ -131,6 +131,8 @@ def diagnose(
     if output is None and form == "text":
         fit_to_terminal()
     window = _window(since, until)
+    if "" in files:
+        fail("FILE is empty; does a variable of your shell have no value?")
     with _progress() as step:
         outcome = inputs.diagnose_all(files, step, window)
     outcome.diagnosed = under_one_name(outcome.diagnosed)

@@ -191,7 +191,9 @@ class LatchscopeGroup(OneLineGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read a line in which `help COMMAND` is `COMMAND --help`."""
-        if args[:1] == ["help"] and len(args) > 1 and args[1] not in self.get_command(ctx, "help").commands:
+        if args == ["help"]:
+            args = ["help", "--help"]
+        elif args[:1] == ["help"] and args[1] not in self.get_command(ctx, "help").commands:
             args = [*args[1:], "--help"]
         return super().parse_args(ctx, args)
 

@@ -184,7 +184,7 @@ def _enough(
             raise TooEarly(
                 f"{few}; ask again {settle.total_seconds():.0f} s and some polls after the mark, or name two windows"
             )
-        raise CannotCompare(f"{few}; name a longer span or two windows")
+        raise CannotCompare(f"{few}; name {'' if cuts else 'a longer span or '}two windows")
 
 
 def _delta(store: Repository, database: str, name: str, window: Window, limits: Limits) -> Delta:

@@ -1,10 +1,12 @@
 """A Comparison as text for a terminal and as Markdown for a ticket: one sentence, then what changed and what did not."""
 
 from collections.abc import Iterator
+from textwrap import wrap
 
 from rules.comparison.changes import Comparison, FigureChange, Side
 from rules.formatting import percent, rough
 from service.escape import inline, row, visible
+from service.render.parts import LINE_WIDTH
 
 Cells = tuple[str, str, str, str, str, str]
 HEADER: Cells = ("figure", "before", "after", "unit", "factor", "verdict")
@@ -25,7 +27,9 @@ def as_text(comparison: Comparison) -> str:
             ).rstrip()
             for row in table
         ]
-    return "\n".join(map(visible, [*lines, *_remarks(comparison)]))
+    for remark in map(visible, _remarks(comparison)):
+        lines += wrap(remark, LINE_WIDTH.get(), subsequent_indent="    ", break_on_hyphens=False) or [""]
+    return "\n".join(map(visible, lines))
 
 
 def as_markdown(comparison: Comparison) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from rules.explain.story import LABELS, as_sure
 from rules.model import Confidence
 from service.escape import inline, row, visible
 from service.intake.incident import Incident, Moment
@@ -77,14 +78,9 @@ def what(moment: Moment) -> str:
 def incident_advice(incident: Incident) -> Iterator[tuple[str, str]]:
     """What to do and what not, as the surest input says; first of all to confirm it, unless it is sure."""
     if incident.do_now and incident.confidence is not None:
-        first = (
-            ""
-            if incident.confidence is Confidence.HIGH
-            else f"confirm {incident.cause} first, see {incident.rests_on}. "
-        )
-        yield "Do", first + incident.do_now
+        yield LABELS["do"], as_sure(incident.do_now, unsure=incident.confidence is not Confidence.HIGH, asked=True)
     if incident.do_not:
-        yield "Do not", incident.do_not.removeprefix("Do not ")
+        yield LABELS["do not"], incident.do_not.removeprefix("Do not ")
 
 
 def together(incident: Incident) -> Iterator[tuple[str, str]]:

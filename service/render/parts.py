@@ -14,7 +14,7 @@ from rules.context import SignalContext
 from rules.explain.story import LABELS, clock, of_finding
 from rules.formatting import compared, percent, sentence
 from rules.grade import counted_in_words
-from rules.logs import NAMES, weighed
+from rules.logs import NAMES
 from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, Logged, RuledOut, Severity, Step
 from rules.remedy import NOT_TIME, PLATFORMS, PlatformStep, PredictedEffect, RemedyStep, Texts, where
 from service.escape import fenced, inline, pasted, visible
@@ -111,10 +111,9 @@ class LoggedLine:
     trace_file: str | None
 
 
-def logged_lines(diagnosis: Diagnosis, most: int | None = None) -> list[LoggedLine]:
-    """The events of a log in its order; of more than `most` those that weigh most for the row cache."""
-    places = weighed([event.kind for event in diagnosis.events], most)
-    return [_logged(diagnosis.events[place]) for place in places]
+def logged_lines(diagnosis: Diagnosis) -> list[LoggedLine]:
+    """The events of a log in its order."""
+    return list(map(_logged, diagnosis.events))
 
 
 def _logged(event: Logged) -> LoggedLine:

@@ -10,7 +10,7 @@ from service.render.parts import code_lines, wrapped
 MOST_LINES = 12
 """With the line that names the input and the one that says how to read on."""
 HEAVIEST = 9
-"""The weight of what is never left out, nor its statements."""
+"""The weight of what is never left out; its statements go last."""
 
 
 def first_lines(paragraphs: Sequence[Paragraph], most: int | None) -> list[str]:
@@ -46,6 +46,11 @@ def _without_code(paragraph: Paragraph) -> Paragraph:
     return replace(paragraph, code=())
 
 
+def _without_pair(paragraph: Paragraph) -> Paragraph:
+    """Without a check and its command. Neither is shown alone."""
+    return replace(paragraph, code=()) if len(paragraph.code) > 1 else paragraph
+
+
 def _left_out(paragraph: Paragraph) -> Paragraph:
     return replace(paragraph, words="", code=())
 
@@ -56,7 +61,9 @@ _CUTS = (
     (_without_code, range(9)),
     (_sentences, range(10)),
     (_left_out, range(7)),
+    (_without_pair, range(10)),
     (_left_out, range(8)),
+    (_without_code, range(10)),
 )
 """What is cut one after the other until the lines fit, and of which weights."""
 

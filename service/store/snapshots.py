@@ -44,7 +44,8 @@ REACH_BYTES = 32_768
 """zlib looks back this far, so more of a frame is useless."""
 OPEN_FRAMES = 128
 """Frames that are kept ready, some 60 kB each. Another one takes a tenth of a millisecond."""
-LEVEL = 3
+LEVEL = 6
+"""Of zlib. 3 takes 0.03 ms less of a poll, and a tenth more room."""
 Day = tuple[str, str]
 """Database and UTC date."""
 
@@ -102,8 +103,8 @@ class _View:
     def __init__(self, content: Mapping[str, Any]) -> None:
         self.columns, self.rows = content["columns"], [tuple(row) for row in content["rows"]]
         cells = [*chain.from_iterable(self.rows)]
-        self._counted = [type(cell) is int for cell in cells]
-        self._rest = [not counted for counted in self._counted]
+        self._counted = bytes(type(cell) is int for cell in cells)  # an eighth of a list
+        self._rest = bytes(not counted for counted in self._counted)
         self._counts, self._others = [*compress(cells, self._counted)], [*compress(cells, self._rest)]
 
     def less(self, content: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from service.cli.diagnose import Format, _printed
 from service.escape import fenced
 from service.intake.inputs import diagnose_data
+from service.render.short import MOST_LINES
 from tests.paths import DATA
 
 CAPTURE = DATA / "hangs-4" / "K05_waits_rdbms_ipc_reply.json"
@@ -43,6 +44,8 @@ def printed(name: str) -> dict[Format, str]:
     views["running_jobs"] = {"columns": columns, "rows": [["APP", name, 0, 300, 1]]}
     outcome = diagnose_data(json.dumps(document).encode(), "hang.json")
     assert outcome.diagnosed, outcome.errors
+    brief = _printed(outcome, "text", single=True, verbose=False) or ""
+    assert len(brief.rstrip().splitlines()) <= MOST_LINES
     return {form: _printed(outcome, form, single=True, verbose=True) or "" for form in get_args(Format)}
 
 

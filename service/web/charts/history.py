@@ -113,6 +113,8 @@ SHORT = timedelta(minutes=5)
 """An episode shorter than this is labelled with seconds."""
 LETTER = 6.8
 """Average width of a letter in a drawing; text is 12 px."""
+BOLD = 8.0
+"""The same of the bold labels of episodes and marks."""
 POINTS = 48
 """Most values under the pointer."""
 FLAG = 22
@@ -242,10 +244,10 @@ def _bands(axis: Axis, events: Sequence[Event]) -> str:
         )
         words, start = _label_of(event, axis)
         taken = [axis.x(mark.begin) for mark in events if mark.kind == "mark"]
-        beside = any(start - FLAG < x < start + LETTER * len(words) for x in taken)
+        beside = any(start - FLAG < x < start + BOLD * len(words) for x in taken)
         if start >= free and not beside and event.kind != "fine":
             drawn += f'<text class="bandtext {escape(event.kind)}" x="{start:.1f}" y="{frame.top - 7}">{words}</text>'
-            free = start + LETTER * (len(words) + 1)
+            free = start + BOLD * (len(words) + 1)
     return drawn
 
 
@@ -255,7 +257,7 @@ def _label_of(event: Event, axis: Axis) -> tuple[str, float]:
     words = f"{event.begin:%H:%M}–{'now' if event.lasts else f'{end:%H:%M}'}"
     if not event.lasts and end - event.begin < SHORT:
         words = f"{event.begin:%H:%M:%S}–{end:%H:%M:%S}"
-    return words, min(axis.x(event.begin), axis.frame.edge - LETTER * len(words))
+    return words, min(axis.x(event.begin), axis.frame.edge - BOLD * len(words))
 
 
 def _flags(axis: Axis, events: Sequence[Event]) -> str:
@@ -278,9 +280,9 @@ def _flags(axis: Axis, events: Sequence[Event]) -> str:
             f"<title>{escape(mark.title)}</title></path>"
         )
         words = f"{mark.begin:%H:%M} {mark.short}".strip()
-        if len(words) * LETTER > (room := until - x - FLAG):
+        if len(words) * BOLD > (room := until - x - FLAG):
             words = words[:5]
-        if len(words) * LETTER <= room:
+        if len(words) * BOLD <= room:
             drawn += f'<text class="flagtext" x="{x + 18:.1f}" y="{frame.top - 5}">{escape(words)}</text>'
     return drawn
 

@@ -1,13 +1,9 @@
 """A diagnosis as a file: one HTML page that you can mail, and Markdown. The month is such a page too."""
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 
 from fastapi import APIRouter, Depends, Request
-from markupsafe import Markup
 from starlette.responses import Response
 
 from collectors.model import Delta
@@ -25,7 +21,7 @@ from service.store.repository import Repository
 from service.web import presenters
 from service.web.access import Access
 from service.web.pages.diagnosis import DiagnosisView, diagnosis_view
-from service.web.pages.layout import HERE, no_database, page, refused, templates
+from service.web.pages.layout import alone, no_database, page, refused
 
 # Diagnoses as one HTML page that you can mail: style and pictures are included, there is no script, and it loads
 # nothing.
@@ -43,7 +39,7 @@ def as_html(outcome: InputResults, made: datetime | None = None) -> str:
     diagnosed = short_names(outcome.diagnosed)
     found = groups(diagnosed)
     at, shared = made or datetime.now(UTC), common_notes(diagnosed)
-    return _alone(
+    return alone(
         "mailed.html",
         at,
         title=_title(found),
@@ -59,16 +55,7 @@ def as_html(outcome: InputResults, made: datetime | None = None) -> str:
 
 def month_as_html(told: Month) -> str:
     """The month as one page to print or mail, with its own policy as that of diagnoses."""
-    return _alone("month.html", datetime.now(UTC), title=told.title, month=told, frame="alone.html")
-
-
-def _alone(template: str, at: datetime, **values: object) -> str:
-    """A page that needs nothing beside it."""
-    css = (HERE / "static" / "latchscope.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
-    shown = {"css": Markup(css), "policy": policy, "made": f"{at:%Y-%m-%d %H:%M} UTC", "version": version("latchscope")}
-    return templates.env.get_template(template).render(shown | values)
+    return alone("month.html", datetime.now(UTC), title=told.title, month=told, frame="alone.html")
 
 
 def _title(found: Sequence[SummaryGroup]) -> str:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from rules.cause import catalogue
-from rules.explain.story import eased, screen
+from rules.explain.story import LABELS, eased, screen
 from service.state.board import LAST_HOUR, Board
 from service.state.window import Window
 from service.store.engine import STORE_ERRORS
@@ -141,26 +141,23 @@ def _what(out: DatabaseOut, state: str) -> tuple[str, str]:
     cause = catalogue().get(out.cause) if out.cause else None
     if state == "none":
         if out.failure is None:
-            return "Waiting for the next poll", ""
-        return "The login is stopped" if out.failure.next_attempt is None else "It does not answer", out.failure.why
+            return screen("nothing known").title, ""
+        state = "login stopped" if out.failure.next_attempt is None else "no answer"
+        return screen(state, why="", database=out.name).title, out.failure.why
     if out.easing and (state in words.CALM or out.easing.waits):
         last_seen = f"Last seen {out.easing.until:%H:%M:%S}"
         return eased(out.easing).title, f"{last_seen}; change nothing else yet" if out.easing.waits else last_seen
     if state == "elsewhere":
-        return (cause.name if cause else f"Most of DB time is {out.other_wait}"), ""
+        return cause.name if cause else screen("elsewhere", event=out.other_wait or "", together="").title, ""
     if state == "quiet":
         return screen("quiet").title, ""
     if state == "fine":
-        return (cause.name if cause else "Nothing to do"), ""
-    unsure = out.confidence == "low"
-    name = (
-        f"Probably {words.uncapped(cause.name)}"
-        if cause and unsure
-        else cause.name
-        if cause
-        else "No known cause explains it"
-    )
-    return name, f"Do: {out.do_now or cause.do_now}" if cause and not unsure else "Look first" if cause else ""
+        return cause.name if cause else screen("nothing").title, ""
+    if cause is None:
+        return screen("unexplained").title, ""
+    if out.confidence == "low":
+        return f"{LABELS['likely']}: {words.uncapped(cause.name)}", LABELS["look"]
+    return cause.name, f"{LABELS['do']}: {out.do_now or cause.do_now}"
 
 
 def _place(began: datetime | None, now: datetime) -> float | None:

@@ -3,6 +3,8 @@
 Also the pages of no other subject: errors, the types of problem in REST, sign-in and sign-out.
 """
 
+import base64
+import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -192,6 +194,15 @@ def page(request: Request, template: str, status: int = 200, **values: object) -
     text = templates.env.get_template(template).render(shown | values | {"request": request})
     body, headers = squeezed(text.encode(), request, LEVEL)
     return HTMLResponse(body, status, headers)
+
+
+def alone(template: str, at: datetime, **values: object) -> str:
+    """A page that needs nothing beside it, made at a time: its style is in it, and its policy allows that alone."""
+    css = (HERE / "static" / "latchscope.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    shown = {"css": Markup(css), "policy": policy, "made": f"{at:%Y-%m-%d %H:%M} UTC", "version": version("latchscope")}
+    return templates.env.get_template(template).render(shown | values)
 
 
 def address_at(db: str, moment: datetime) -> str:

@@ -3,28 +3,22 @@
 Its curves are SVG of any two quantities, linear or logarithmic. The same points give the same bytes.
 """
 
-import base64
-import hashlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from importlib.metadata import version
 
 from markupsafe import Markup, escape
 
 from service.render.study import StudyLines, StudyPage, StudyTable, tick
 from service.web.charts.svg import bars
-from service.web.pages.layout import HERE, templates
+from service.web.pages.layout import alone
 
 
 def study_html(page: StudyPage, source: str, made: datetime | None = None) -> str:
     """The page. Every text in it is escaped. `source` is its table; `made` is the time of the page, default now."""
-    css = (HERE / "static" / "latchscope.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
-    return templates.env.get_template("study.html").render(
-        css=Markup(css),
-        policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'",
-        made=f"{made or datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-        version=version("latchscope"),
+    return alone(
+        "study.html",
+        made or datetime.now(UTC),
+        title=f"{page.title}, {source}",
         page=page,
         source=source,
         tables=[part for part in page.parts if isinstance(part, StudyTable)],

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from rules.base import Easing
-from rules.explain.story import FirstScreen, eased, first_screen, screen, sureness
+from rules.explain.story import LABELS, FirstScreen, eased, first_screen, screen, sureness
 from rules.formatting import sentence
 from rules.model import CANNOT_TELL, Diagnosis, Severity
 from rules.waiting import HANGING_SECONDS
@@ -63,7 +63,7 @@ def verdict(
         title=told.title,
         lede=told.lede,
         numbers=[*_costs(diagnosis), *_misses(diagnosis)] if calm else _numbers(diagnosis, since, now),
-        eyebrow="Do nothing now" if calm else "Wait" if drains else "Look first" if told.unsure else urgent,
+        eyebrow="Do nothing now" if calm else "Wait" if drains else LABELS["look"] if told.unsure else urgent,
         do=told.do,
         warn=told.check,
         do_not=told.do_not,

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 from rules.base import Bound, UsualBetween
 from rules.changes import ChangeKind
+from rules.formatting import few, percent, rough, sentence, within
 from rules.formatting import listed as listed_in_full
-from rules.formatting import percent, rough, sentence, within
 from rules.model import Severity
 from service.history.comparison import Outcome
 
@@ -119,9 +119,7 @@ def sessions(value: float | None) -> str:
     """Sessions on average: 9.9, 0.02, < 0.01, 0."""
     if value is None:
         return NOT_KNOWN
-    if 0.00005 <= value < 0.005:
-        return "< 0.01"  # 7e-05 is not a readable number of sessions
-    return "0" if value < 0.00005 else f"{value:.1f}" if value >= 0.95 else f"{value:.1g}"
+    return few(value)
 
 
 def amount(value: float | None) -> str:

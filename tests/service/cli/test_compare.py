@@ -43,7 +43,7 @@ def test_compare_prints_a_sentence_then_a_table_for_two_reports() -> None:
     table = next(n for n, line in enumerate(lines) if line.startswith("figure "))
     assert lines[table].split() == ["figure", "before", "after", "unit", "factor", "verdict"]
     assert any(line.startswith("before: ORDERS") for line in lines[:table])
-    assert "gets of dc_rollback_segments" in told.stdout
+    assert "gets of dc_rollback_segments" in " ".join(told.stdout.split()) and max(map(len, lines)) < 150
     assert all(line.split()[-1] in ("rose", "fell", "here") for line in lines[table + 1 : lines.index("", table)])
     same = run("compare", STORM, STORM).stdout
     assert re.search(r"^Unchanged, or within noise or the usual \(\d+\): ", same, re.M) and "figure  " not in same

@@ -2,12 +2,19 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
+from collectors.capture import delta_of
+from collectors.demo.scenarios import scenarios
+from collectors.sqlplus.script import sqlplus_script
+from collectors.sqlplus.spool import load
 from rules.cause import Cause, catalogue
+from rules.engine import diagnose
 from service.escape import fenced, pasted
 from service.render.parts import code_lines, variants
+from tests.collectors.sqlplus.sqlplus_standin import SqlPlus
 from tests.paths import ROOT
 
 LONGEST_LINE = 2_400
@@ -54,6 +61,23 @@ def test_statements_that_are_printed_are_those_that_run(cause: Cause) -> None:
             continue
         for printed in (code_lines(sql, "       "), fenced(sql).splitlines()[1:-1], pasted(sql).splitlines()):
             (run,) = taken(printed)
+            assert plain(run) == plain(sql)
+
+
+def test_statements_of_a_hang_and_of_a_look_are_those_that_run() -> None:
+    (hang,) = scenarios()["ddl-hang"].hangs
+    scenario = replace(scenarios()["ddl-hang"], hangs=(replace(hang, in_library_cache=5),))
+    delta = delta_of(load(SqlPlus(scenario, 90.0).run(sqlplus_script(10, 3)).encode(), "spool.txt"))
+    told = diagnose(delta).blockers  # type: ignore[arg-type]
+    assert told is not None and told.library_cache
+    (chain,) = told.chains
+    assert chain.action is not None and chain.action.then
+    printed = [chain.action.check, chain.action.command, *(each.command for each in chain.action.then)]
+    printed += [each.object_query for each in told.blockers if each.object_query]
+    printed += [look.query for wait in told.library_cache for look in getattr(wait, "lookups", ())]
+    for sql in printed:
+        for lines in (pasted(sql).splitlines(), code_lines(sql, "  "), fenced(sql).splitlines()[1:-1]):
+            (run,) = taken(lines)
             assert plain(run) == plain(sql)
 
 

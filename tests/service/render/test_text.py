@@ -16,11 +16,10 @@ from collectors.model import NotComparable
 from rules import engine
 from rules.cause import catalogue
 from rules.engine import diagnose
-from rules.model import Confidence, Diagnosis, OtherWait
+from rules.model import Confidence, Diagnosis
 from service.cli.main import cli
 from service.intake import inputs
 from service.intake.inputs import DiagnosedInput, InputResults, diagnose_all, diagnose_data
-from service.render.parts import OF_A_FINDING
 from service.render.summary import HEADINGS
 from service.render.text import as_markdown, as_text, cause_as_text, causes_shown, explained_elsewhere
 from service.web.pages.export import as_html
@@ -58,12 +57,6 @@ def judged_then(
 def unwrapped(text: str) -> str:
     """A text without its line ends."""
     return " ".join(text.split())
-
-
-def test_rates_are_absent_without_an_interval(told: list[DiagnosedInput]) -> None:
-    for text in (as_text(told), as_text(told, verbose=True), as_markdown(told)):
-        assert not re.search(r"per second|/s\b|sessions wait(ing)? on average", text)
-    assert "totals since an unknown instance start" in text
 
 
 def test_model_incident_is_frozen_in_every_form(
@@ -107,35 +100,6 @@ def test_a_cause_is_told_with_its_releases_and_the_text_of_each() -> None:
         assert max(len(line) for line in text.splitlines() if "select" not in line) <= 100
 
 
-def test_the_usual_place_of_mutex_sleeps_is_marked_apart_from_the_evidence() -> None:
-    found = diagnose_data((REPORTS / "awr-19.0.0.0.0-users-mutex.txt").read_bytes(), "users").diagnosed
-    text = as_text(found, verbose=True)
-    assert "  fits: share_of_mutex_sleeps " in text and "+ share_of_mutex_sleeps" not in text
-    assert "such cases, generated" in " ".join(text.split())
-    assert "; the cause rests on one source; costs" in as_markdown(found)
-
-
-def test_markdown_has_the_same_steps_as_the_diagnosis(told: list[DiagnosedInput]) -> None:
-    text = as_markdown(told)
-    steps = [one.step for one in told[0].diagnosis.steps]
-    assert re.findall(r"^\d+\. (.+?): ", text.split("### Steps")[1], re.M) == [
-        one for one in steps if one not in OF_A_FINDING
-    ]
-    assert text.index("**Do now**: Switch to a new undo tablespace.") < text.index("hot child: "), (
-        "the way out comes first"
-    )
-    for line in (one for one in text.splitlines() if one.startswith("|")):
-        assert line.endswith("|"), line
-
-
-def test_diagnosis_without_a_basis_says_it_cannot_tell(stage: Stage) -> None:
-    one = [polled(stage)]
-    for text in (as_text(one), as_markdown(one)):
-        assert "Cannot tell yet: the first poll has nothing to compare with" in text
-        assert "Wait for the next poll" in text
-        assert "Found" not in text
-
-
 def polled(stage: Stage) -> DiagnosedInput:
     diagnosis = stage.poll("undo-storm", at=1).diagnosis
     return DiagnosedInput("poll", NotComparable("undo-storm", None, "", ""), diagnosis)
@@ -176,15 +140,6 @@ def test_markdown_table_escapes_a_bar_in_a_name(told: list[DiagnosedInput]) -> N
 
 
 DAYS = [str(REPORTS / f"day-{day}.txt") for day in (1, 2, 3)]
-
-
-def test_every_cause_that_is_ruled_out_has_its_number(incident: Path) -> None:
-    told = diagnose_all(DAYS[:1]).diagnosed
-    whole = as_text(told, verbose=True)
-    out = [one for one in told[0].diagnosis.ruled_out if one.signal not in ("release", "mechanism")]
-    assert "parsing_waits_to_row_cache_waits is 1.485 where it would need >= 2; close to its bound" in unwrapped(whole)
-    assert whole.count("Ruled out: ") == len(out) and "Not on this instance" in whole
-    assert not [one for one in whole.splitlines() if one.startswith("Ruled out") and ("e-0" in one or " ratio" in one)]
 
 
 def test_notes_shared_by_all_inputs_appear_once_at_the_end() -> None:
@@ -266,14 +221,6 @@ def test_inputs_whose_advice_differs_do_not_share_an_answer() -> None:
 # Who waits in the library cache
 
 WORDS = "90 logons of APP1 from web07 wait for one account"
-
-
-def test_heading_says_elsewhere_where_the_library_cache_has_most_of_db_time() -> None:
-    one = library(sick=False)
-    other = OtherWait(event="library cache lock", share_of_db_time=0.918, together_share_of_db_time=0.93)
-    most = replace(one, diagnosis=one.diagnosis.model_copy(update={"state": "Elsewhere", "other_wait": other}))
-    assert "\nElsewhere: " in as_text([most]) and "**elsewhere**: " in as_markdown([most])
-    assert "Elsewhere" not in as_text([one])
 
 
 def test_text_of_a_trouble_elsewhere_says_what_to_do_about_the_cause_that_is_seen() -> None:

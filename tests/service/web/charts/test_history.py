@@ -7,7 +7,7 @@ import pytest
 
 from rules.baseline import UsualRange
 from service.state.window import Window
-from service.web.charts.history import LETTER, UsualStretch, chart, least
+from service.web.charts.history import BOLD, UsualStretch, chart, least
 from service.web.charts.svg import Axis, ChartLine, ChartPanel, Gap
 from service.web.charts.timeline import Event
 from tests.service.web.charts.drawings import AXIS, HOSTILE, at, drawn, panel, stretch, x, y
@@ -53,7 +53,7 @@ def test_labels_of_marks_and_episodes_never_cover_each_other(mark: float, begin:
     markup = chart(panel(ChartLine("a", (1.0,))), AXIS, [stretch(0, 20)], (), told)
     for svg in re.findall(r"<svg class=.chart.*?</svg>", str(markup), re.S):
         labels = re.findall(r'<text class="(?:band|flag)text[^"]*" x="([\d.]+)" y="\d+">([^<]*)<', svg)
-        ends = sorted((float(left), float(left) + LETTER * len(words)) for left, words in labels)
+        ends = sorted((float(left), float(left) + BOLD * len(words)) for left, words in labels)
         assert all(one[1] <= other[0] for one, other in pairwise(ends)), labels
 
 

@@ -17,6 +17,7 @@ from collectors.model import ConfirmationResult, Rows
 from rules.cause import catalogue
 from rules.changes import Change, ChangeKind
 from rules.engine import Examination
+from rules.explain.story import screen
 from rules.model import Candidate, WaiterGroup, WaiterTotal, WaiterTotals
 from service.config.settings import DatabaseSettings
 from service.state.board import Failure
@@ -254,7 +255,7 @@ def test_diagnosis_can_be_taken_along(app: Client) -> None:
 
 def test_pages_before_the_first_poll_say_what_they_wait_for(stage: Stage) -> None:
     app = stage.app()
-    assert app.get("/").text.count("Waiting for the next poll") == len(scenarios())
+    assert app.get("/").text.count(screen("nothing known").title) == len(scenarios())
     text = app.get("/db/undo-storm").text
     assert "No poll has finished yet" in text
     assert "Not enough polls for a chart yet" in text
