@@ -378,7 +378,7 @@ class SurfaceImpact(Impact):
     surface: Surface
 
 
-AttributedBy = Literal["sampled waiters", "sleeps of children", "cause"]
+AttributedBy = Literal["sampled waiters", "sleeps of children", "changes", "cause"]
 """What says whose the waits were, the most trusted first; `cause`: no figure, only that a cause of this cache is found."""
 
 

@@ -264,9 +264,17 @@ class HotCaches:
         sizes, by = self._times(surface)
         if surface != "latch" and sum(sizes.values()) < (FEWEST_WAITERS if len(sizes) > 1 else AGREEING):
             sizes = self._still.get(surface, {})
+            if surface == "lock" and not any(sizes.values()):
+                sizes, by = self._changes, "changes"
         whole = sum(sizes.values())
         ordered = sorted(sizes.items(), key=lambda item: (-item[1], str(item[0])))
         return tuple(self._part(key, size / whole, by) for key, size in ordered if size) or (Part((), 1.0),)
+
+    @cached_property
+    def _changes(self) -> Mapping[str, float]:
+        """Changes by cache, if one has nearly all. Whoever changes an entry locks it, and others wait for that."""
+        made = {str(row.get("parameter")): number(row.get("modifications")) or 0.0 for row in self._rowcache}
+        return made if max(made.values(), default=0.0) >= OWN * sum(made.values()) > 0 else {}
 
     def _part(self, key: Any, share: float, by: AttributedBy | None) -> Part:
         guarded = self._map.children.get(key)
