@@ -212,8 +212,11 @@ class HotCaches:
 
     def beside(self, surfaces: Iterable[Surface], caches: Iterable[str]) -> tuple[str, ...]:
         """The other hot caches on the surfaces on which some caches are hot, and those found."""
+        by_surface = [hot for surface in surfaces if (hot := self.named(surface))]
+        if not (by_surface or self._found):  # nearly always, and every poll asks
+            return ()
         own, beside = set(self.waited_as(caches)), self.found_beside(caches)
-        for hot in (self.named(surface) for surface in surfaces):
+        for hot in by_surface:
             if any(own & set(names) for names in hot):
                 beside.update(name for names in hot if not own & set(names) for name in names)
         return tuple(sorted(beside))
@@ -270,8 +273,7 @@ class HotCaches:
     @cached_property
     def _changes(self) -> Mapping[str, float]:
         """Changes by cache, if one has nearly all. Whoever changes an entry locks it, and others wait for that."""
-        rows = (row for row in self._rowcache if row.get("type") == "PARENT")
-        made = {str(row.get("parameter")): number(row.get("modifications")) or 0.0 for row in rows}
+        made = {str(row.get("parameter")): number(row.get("modifications")) or 0.0 for row in self._rowcache}
         return made if max(made.values(), default=0.0) >= OWN * sum(made.values()) > 0 else {}
 
     def _part(self, key: Any, share: float, by: AttributedBy | None) -> Part:

@@ -347,7 +347,7 @@ def all_caches(context: SignalContext, subject: Subject, column: str) -> SignalV
     total = context.sum_of_caches(column)
     if total is None:
         return context.why_unknown("v$rowcache", column)
-    others = context.hot_caches.found_beside(subject.caches)
+    others = context.hot_caches.found_beside(subject.caches) if context.found else ()
     return Known(total - (context.sum_of(context.rows_of(others), column) or 0.0), left_by(others))
 
 

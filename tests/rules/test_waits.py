@@ -538,25 +538,18 @@ def test_parts_stay_where_a_busy_innocent_cache_comes(sleeps: int, few: int, get
 
 
 @pytest.mark.parametrize(
-    ("locks", "changes", "look", "told"),
+    ("locks", "look", "told"),
     [
-        ({3: 12}, {}, [], ("dc_rollback_segments", "sampled waiters")),
-        ({3: 3}, {}, [], ("dc_rollback_segments", "sampled waiters")),
-        ({3: 2, 10: 1}, {}, [], (None, None)),
-        ({3: 2}, {"dc_users": 900, "dc_rollback_segments": 9}, [], ("dc_users", "changes")),
-        ({}, {"dc_users": 900, "dc_rollback_segments": 800}, [], (None, None)),
-        (
-            {},
-            {"dc_users": 900},
-            [{**row, "p1": 3} for row in waiters(9, 12.0)],
-            ("dc_rollback_segments", "sampled waiters"),
-        ),
+        ({3: 12}, [], ("dc_rollback_segments", "sampled waiters")),
+        ({3: 3}, [], ("dc_rollback_segments", "sampled waiters")),
+        ({3: 2, 10: 1}, [], ("dc_rollback_segments", "changes")),
+        ({}, [{**row, "p1": 3} for row in waiters(9, 12.0)], ("dc_rollback_segments", "sampled waiters")),
+        ({}, [], ("dc_rollback_segments", "changes")),
     ],
 )
 def test_waits_are_attributed_by_the_most_trusted_figures(
-    locks: Mapping[int, int], changes: Mapping[str, int], look: Sequence[Row], told: tuple[str | None, str | None]
+    locks: Mapping[int, int], look: Sequence[Row], told: tuple[str | None, str | None]
 ) -> None:
-    rows = [{**row, "modifications": changes.get(str(row["parameter"]), 0)} for row in SICK["v$rowcache"]]
-    context = parts_of({1: 900}, locks, **{"v$rowcache": rows, "waiting_sessions": look})
+    context = parts_of({1: 900}, locks, waiting_sessions=look)
     (lock,) = [one for one in troubles(context, ()) if one.surface == "lock"]
     assert (lock.cache, lock.attributed_by) == told
