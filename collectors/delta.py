@@ -350,13 +350,8 @@ def _difference(collector: Collector, key: Key, name: str, old: Row | None, new:
         oddities.append(Oddity(collector.view, key, name, "negative", before, after))
         return None
     if after < before:
-        oddities.append(
-            Oddity(collector.view, key, name, "wrapped" if _wrapped(before, after) else "fell", before, after)
-        )
+        # A 32-bit counter that wrapped was near the top before, and is not far past zero after.
+        wrapped = WRAP // 2 <= before < WRAP and after < WRAP // 2 and before - after > WRAP // 2
+        oddities.append(Oddity(collector.view, key, name, "wrapped" if wrapped else "fell", before, after))
         return None
     return after - before
-
-
-def _wrapped(before: float, after: float) -> bool:
-    """Whether a fall looks like a 32-bit counter that wrapped: near the top before, not far past zero after."""
-    return WRAP // 2 <= before < WRAP and after < WRAP // 2 and before - after > WRAP // 2

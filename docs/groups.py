@@ -31,9 +31,9 @@ MEMBERS: Mapping[str, tuple[str, ...]] = {
     "waits": ("v$latch_children", *SESSIONS),
     "waits_and_containers": ("v$latch_children", *SESSIONS, CONTAINERS),
 }
-"""Group → its views: what every poll reads without binds; the same with what is due once a minute; the looks at sessions; the
-same with what needs a bind, which a database with mutexes is not asked. Those with the waits of containers are tried first, and
-set aside where they are refused (`collectors.poll.Grouping`)."""
+"""Group → its views: what every poll reads; the same with what is due once a minute; the looks at sessions; the same with the
+children of the latch, which a database with mutexes is not asked. Those with the waits of containers are tried first, and set
+aside where they are refused (`collectors.poll.Grouping`)."""
 TEXTS = {
     *("name", "parent_name", "location", "mutex_type", "stat_name", "type", "parameter", "component", "start_time"),
     *("oper_type", "pool", "event", "begin_time", "addr", "p1raw", "sql_id", "module", "program", "username"),

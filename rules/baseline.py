@@ -52,14 +52,9 @@ def ordinary(samples: Iterable[float], scope: Scope) -> UsualRange | None:
     return UsualRange(median=twentieths[9], low=twentieths[0], high=twentieths[18], samples=len(values), scope=scope)
 
 
-def times_usual(value: float, usual: UsualRange) -> float | None:
-    """How many times the usual a value is. None if the usual is zero."""
-    return ratio(value, usual.median)
-
-
 def against_usual(value: float | None, usual: UsualRange | None) -> str:
     """`12.0 × the usual for this hour of the week`. Empty if either is unknown or the usual is zero."""
-    factor = None if value is None or usual is None else times_usual(value, usual)
+    factor = None if value is None or usual is None else ratio(value, usual.median)
     return "" if factor is None or usual is None else f"{times(factor)} {usual.words}"
 
 

@@ -228,14 +228,15 @@ def _inferred(delta: Delta, rowcache: list[Row]) -> dict[int, GuardedCaches]:
             fits[child] = [group for group, (_, predicted) in enumerate(groups) if _close(gets, predicted)]
     claims = [index for places in fits.values() for index in places]
     return {
-        child: GuardedCaches(child, *_refs(groups[places[0]][0]), Identity.INFERRED)
+        child: GuardedCaches(
+            child,
+            tuple(cache_ref(row, text(row.get("parameter"))) for row in groups[places[0]][0]),
+            tuple(groups[places[0]][0]),
+            Identity.INFERRED,
+        )
         for child, places in sorted(fits.items())
         if len(places) == 1 and claims.count(places[0]) == 1
     }
-
-
-def _refs(group: Sequence[Row]) -> tuple[tuple[CacheRef, ...], tuple[Row, ...]]:
-    return tuple(cache_ref(row, text(row.get("parameter"))) for row in group), tuple(group)
 
 
 def _close(gets: float, predicted: float | None) -> bool:

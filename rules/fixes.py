@@ -3,7 +3,6 @@
 Only what is there proves something. The view lists patches with SQL, so a patch that it lacks may be installed as well.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from collectors.model import Delta, Missing, Row, number, text
@@ -31,14 +30,9 @@ class FixStanding:
     sentence: str
 
 
-def standings(cause: Cause, delta: Delta) -> Iterator[FixStanding]:
-    """What is known about each fix of a cause."""
-    return (_standing(fix, delta) for fix in cause.fixes)
-
-
 def fix_line(cause: Cause, delta: Delta) -> str | None:
     """What is known about the fixes of a cause, as sentences in one line. None for a cause that is no bug."""
-    return " ".join(f"{one.sentence}." for one in standings(cause, delta)) or None
+    return " ".join(f"{one.sentence}." for one in (_standing(fix, delta) for fix in cause.fixes)) or None
 
 
 def ended_by(cause: Cause, delta: Delta) -> FixStanding | None:

@@ -29,17 +29,12 @@ class LatchStatistics:
     """sigma: spin gets per miss."""
     recurrent_sleep_ratio: float | None
     """Share of the sleeps that repeat an earlier one: (kappa + sigma − 1) / kappa."""
-    spin_inefficiency: float | None
-    """k = kappa / (1 + kappa · rho); near 0 spinning is enough, near 1 it is useless."""
     utilisation: float | None
     """Share of time held, eta · rho, where eta corrects for a requester that cannot collide with itself."""
     hold_seconds: float | None
     """Average hold time: utilisation per get rate; needs an interval."""
     gets_per_second: float | None
-    sleeping_sessions: float | None
-    """Wait time per second of the interval, which is the average number of sessions asleep (Little)."""
     wait_seconds_per_sleep: float | None
-    wait_seconds_per_get: float | None
 
 
 def latch_statistics(row: Row, seconds: float | None, cpus: float | None = None) -> LatchStatistics:
@@ -47,12 +42,10 @@ def latch_statistics(row: Row, seconds: float | None, cpus: float | None = None)
     gets, misses, sleeps = (number(row.get(name)) for name in ("gets", "misses", "sleeps"))
     spin_gets = number(row.get("spin_gets"))
     waited = number(row.get("wait_time"))
-    wait = None if waited is None else waited / 1e6
-    rho = ratio(misses, gets)
-    kappa = ratio(sleeps, misses)
-    sigma = ratio(spin_gets, misses)
+    rho, kappa, sigma = ratio(misses, gets), ratio(sleeps, misses), ratio(spin_gets, misses)
     rate = ratio(gets, seconds)
-    held = None if rho is None else rho * collision_correction(cpus)
+    # eta = N / (N − 1): a requester cannot collide with itself.
+    held = None if rho is None else rho * (cpus / (cpus - 1) if cpus and cpus > 1 else 1.0)
     return LatchStatistics(
         gets=gets,
         misses=misses,
@@ -61,24 +54,16 @@ def latch_statistics(row: Row, seconds: float | None, cpus: float | None = None)
         sleep_ratio=kappa,
         spin_ratio=sigma,
         recurrent_sleep_ratio=None if kappa is None or sigma is None else ratio(kappa + sigma - 1, kappa),
-        spin_inefficiency=None if kappa is None or rho is None else ratio(kappa, 1 + kappa * rho),
         utilisation=held,
         hold_seconds=ratio(held, rate),
         gets_per_second=rate,
-        sleeping_sessions=ratio(wait, seconds),
-        wait_seconds_per_sleep=ratio(wait, sleeps),
-        wait_seconds_per_get=ratio(wait, gets),
+        wait_seconds_per_sleep=ratio(None if waited is None else waited / 1e6, sleeps),
     )
 
 
 def ratio(part: float | None, whole: float | None) -> float | None:
     """part / whole. None if either is unknown or the whole is zero."""
     return None if part is None or not whole else part / whole
-
-
-def collision_correction(cpus: float | None) -> float:
-    """eta = N / (N − 1) for N processors; 1 when N is unknown or 1."""
-    return cpus / (cpus - 1) if cpus and cpus > 1 else 1.0
 
 
 # Latch figures on a release with mutexes: waits that should not exist, counters without meaning.

@@ -12,7 +12,7 @@ from operator import attrgetter
 from threading import Lock
 
 from fastapi import FastAPI
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from rules.baseline import UsualRange
@@ -25,7 +25,7 @@ from service.fleet.coordinator import FleetMetrics
 from service.history.baselines import BaselineCache
 from service.history.marks import build_jobs
 from service.metrics.exposition import own_registry
-from service.metrics.families import BUILD_INFO, RELOAD_SUCCESSFUL, RELOADED_AT
+from service.metrics.families import metric
 from service.notify.build import Notifiers, build_notifiers, refuse_untold
 from service.state.board import Board, MonitoredDatabase, readiness
 from service.store.build import Store, build_store
@@ -142,11 +142,12 @@ class Reload(Collector):
     def collect(self) -> Iterator[Metric]:
         """Which release this is, whether the last reload succeeded, and when the configuration was last taken."""
         of, _, revision = release().partition("+")
-        build = GaugeMetricFamily(BUILD_INFO.name, BUILD_INFO.help, labels=BUILD_INFO.labels)
+        build = metric("latchscope_build_info", labels=("version", "revision"))
         build.add_metric([of, revision], 1.0)
         yield build
-        for family, value in zip((RELOAD_SUCCESSFUL, RELOADED_AT), self._last, strict=True):
-            yield GaugeMetricFamily(family.name, family.help, value=float(value))
+        successful, taken_at = self._last
+        yield metric("latchscope_config_last_reload_successful", float(successful))
+        yield metric("latchscope_config_last_reload_success_timestamp_seconds", float(taken_at))
 
 
 def create_app(

@@ -4,35 +4,19 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from operator import attrgetter
 
 from collectors.demo import load
-from collectors.demo.library_cache import library_cache_sessions, library_cache_waiters
-from collectors.demo.load import (
-    Cache,
-    Scenario,
-    ScenarioState,
-    ScriptedLoad,
-    blockers,
-    chain_sessions,
-    database_seconds,
-    latch,
-    latch_children,
-    latch_misses,
-    mutex_sleep,
-    session,
-    share,
-    system_event,
-    transactions,
-    waiting_sessions,
-)
+from collectors.demo.load import Cache, Scenario, ScenarioState, ScriptedHang, ScriptedLoad, blocked_by, counted, share
 from collectors.errors import StatementError, ViewRefused
-from collectors.model import CHANGES_MINUTES, ROW_CACHE_LATCH, Binds, Row, Value, number
+from collectors.model import CHANGES_MINUTES, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Binds, Row, Value, number
 from collectors.ondemand import blockers as ondemand_blockers
 from collectors.ondemand import changes, check, holders
 from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.poll import Answer
 from collectors.registry import collectors, group_text_of, views_of
 from collectors.release import at_least
+from collectors.views.library_cache_sessions import MOST_ROWS
 
 
 def table(
@@ -61,20 +45,13 @@ def _instance(now: ScenarioState) -> list[Row]:
     ]
 
 
-def _latchname(now: ScenarioState) -> list[Row]:
-    return [{"latch#": now.scenario.latch, "name": ROW_CACHE_LATCH}, {"latch#": 461, "name": "Result Cache: RC Latch"}]
-
-
-def _event_name(now: ScenarioState) -> list[Row]:
-    return [{"name": event} for event in now.scenario.events]
-
-
 def _rowcache(now: ScenarioState) -> list[Row]:
     rows: list[Row] = []
     fast_way = at_least(now.scenario.release, "12.1")
     for cache in now.scenario.caches:
         used = now.load.usage.get(cache.name, cache.entries)
-        modified = now.total(_modifications, cache)
+        own = cache.type == "PARENT"
+        modified = now.total(counted, "modifications", cache.name) if own else 0
         rows.append(
             {
                 "cache#": cache.cache,
@@ -85,42 +62,27 @@ def _rowcache(now: ScenarioState) -> list[Row]:
                 "usage": used,
                 "fixed": 0,
                 "gets": now.gets(cache),
-                **({"fastgets": now.total(_fastgets, cache, now.scenario)} if fast_way else {}),
+                **({"fastgets": now.total(_shared, "fastgets", cache, now.scenario)} if fast_way else {}),
                 "getmisses": now.total(_getmisses, cache, now.scenario),
                 "scans": 0,
                 "scanmisses": 0,
                 "scancompletes": 0,
                 "modifications": modified,
                 "flushes": modified,
-                "dlm_requests": now.total(_cluster_lock, cache, 0),
-                "dlm_conflicts": now.total(_cluster_lock, cache, 1),
+                "dlm_requests": now.total(counted, "cluster_locks", cache.name, 0) if own else 0,
+                "dlm_conflicts": now.total(counted, "cluster_locks", cache.name, 1) if own else 0,
                 "dlm_releases": 0,
             }
         )
     return rows
 
 
-def _fastgets(load: ScriptedLoad, cache: Cache, scenario: Scenario) -> float:
-    return load.fastgets.get(cache.name, 0.0) * share(cache, scenario)
-
-
-def _modifications(load: ScriptedLoad, cache: Cache) -> float:
-    return load.modifications.get(cache.name, 0.0) if cache.type == "PARENT" else 0.0
-
-
-def _cluster_lock(load: ScriptedLoad, cache: Cache, part: int) -> float:
-    return load.cluster_locks.get(cache.name, (0.0, 0.0))[part] if cache.type == "PARENT" else 0.0
+def _shared(load: ScriptedLoad, member: str, cache: Cache, scenario: Scenario) -> float:
+    return counted(load, member, cache.name) * share(cache, scenario)
 
 
 def _getmisses(load: ScriptedLoad, cache: Cache, scenario: Scenario) -> float:
-    return load.gets.get(cache.name, 0.0) * share(cache, scenario) * load.getmiss_ratio
-
-
-def _kqrst(now: ScenarioState) -> list[Row]:
-    return [
-        {"child#": c.child, "cache#": c.cache, "type": c.type, "subordinate#": c.subordinate}
-        for c in now.scenario.caches
-    ]
+    return _shared(load, "gets", cache, scenario) * load.getmiss_ratio
 
 
 def _sys_context(now: ScenarioState) -> list[Row]:
@@ -141,36 +103,34 @@ def _sys_context(now: ScenarioState) -> list[Row]:
 
 def _sys_time_model(now: ScenarioState) -> list[Row]:
     names = sorted(now.scenario.ordinary.seconds)
-    hung = round(database_seconds(now) * 1e6)
-    return [{"stat_name": name, "value": now.total(_time_us, name) + hung * (name == "DB time")} for name in names]
-
-
-def _time_us(load: ScriptedLoad, name: str) -> float:
-    return load.seconds.get(name, 0.0) * 1e6
+    hung = round(load.database_seconds(now) * 1e6)
+    return [
+        {"stat_name": name, "value": now.total(counted, "seconds", name, None, 1e6) + hung * (name == "DB time")}
+        for name in names
+    ]
 
 
 def _sysstat(now: ScenarioState) -> list[Row]:
     names = sorted(now.scenario.ordinary.statistics)
-    return [{"name": name, "value": now.total(_statistic, name)} for name in names]
-
-
-def _statistic(load: ScriptedLoad, name: str) -> float:
-    return load.statistics.get(name, 0.0)
+    return [{"name": name, "value": now.total(counted, "statistics", name)} for name in names]
 
 
 def _osstat(now: ScenarioState) -> list[Row]:
     cpus = now.scenario.cpus
     levels = {"NUM_CPUS": cpus, "NUM_CPU_CORES": cpus, "LOAD": round(cpus * now.load.busy, 2)}
-    totals = {
-        "BUSY_TIME": now.total(_busy, cpus),
-        "IDLE_TIME": now.total(_idle, cpus),
-        "VM_IN_BYTES": now.total(_paged),
-        "VM_OUT_BYTES": now.total(_paged),
-    }
+    totals = {"BUSY_TIME": now.total(_ticks, cpus, True), "IDLE_TIME": now.total(_ticks, cpus, False)}
+    totals |= dict.fromkeys(("VM_IN_BYTES", "VM_OUT_BYTES"), now.total(_paged))
     return [
         *({"stat_name": name, "level_now": level, "total": None} for name, level in levels.items()),
         *({"stat_name": name, "level_now": None, "total": total} for name, total in totals.items()),
     ]
+
+
+def _ticks(load: ScriptedLoad, cpus: int, busy: bool) -> float:
+    return cpus * (load.busy if busy else 1 - load.busy) * 100
+
+
+_paged = attrgetter("paging_bytes")
 
 
 def _undostat(now: ScenarioState) -> list[Row]:
@@ -229,7 +189,7 @@ def _con_system_event(now: ScenarioState) -> list[Row]:
             "total_waits_fg": round((number(row["total_waits_fg"]) or 0.0) * part),
             "time_waited_micro_fg": round((number(row["time_waited_micro_fg"]) or 0.0) * part),
         }
-        for row in system_event(now)
+        for row in load.system_event(now)
         if row["event"] in BY_CONTAINER
         for con_id, (_, part) in PDBS.items()
     ]
@@ -239,7 +199,7 @@ def _containers(now: ScenarioState) -> list[Row]:
     if now.scenario.container is None:
         return []
     names = {1: "CDB$ROOT", **{con_id: name for con_id, (name, _) in PDBS.items()}}
-    return [{"con_id": con_id, "name": name} for con_id, name in names.items()]
+    return [{"con_id": con_id, "name": name, "open_mode": "READ WRITE"} for con_id, name in names.items()]
 
 
 def _happened(view: str, now: ScenarioState, *, last: bool = False) -> list[Row]:
@@ -253,24 +213,86 @@ def _happened(view: str, now: ScenarioState, *, last: bool = False) -> list[Row]
     return sorted(rows, key=lambda row: str(row["happened_at"]), reverse=True)
 
 
+# Who waits in the library cache for the holders of the hangs.
+
+LIBRARY_CACHE_P3 = 4 << 16 | 2
+"""An index, asked for in share mode."""
+
+
+def library_cache_waiters(now: ScenarioState) -> list[Row]:
+    """Who waits in the library cache for the holders of the current hangs."""
+    return [
+        {
+            "event": "library cache lock",
+            "p3": LIBRARY_CACHE_P3,
+            **blocked_by(now, hang.holder.sid, hang.holder.instance),
+            "sessions": hang.in_library_cache,
+            "wait_time_micro": round(waited * 1e6),
+        }
+        for hang, waited in _in_library_cache(now)
+    ]
+
+
+def library_cache_sessions(now: ScenarioState) -> list[Row]:
+    """The same, each session in a row of its own, as the look of every poll has them."""
+    waiting = [(hang, waited) for hang, waited in _in_library_cache(now) for _ in range(hang.in_library_cache)]
+    return [
+        {
+            "sid": 1400 + place,
+            "serial#": 2400 + place,
+            "event": "library cache lock",
+            "p1raw": f"{0x8C2A4F58:016X}",
+            "p3": LIBRARY_CACHE_P3,
+            "sql_id": hang.sql_id,
+            "module": hang.module,
+            "action": None,
+            "program": hang.program,
+            "machine": "app01",
+            "username": hang.username,
+            "type": "USER",
+            **({"con_id": 0} if at_least(now.scenario.release, "12.1") else {}),
+            **blocked_by(now, hang.holder.sid, hang.holder.instance),
+            "wait_time_micro": round(waited * 1e6),
+            "met": len(waiting),
+        }
+        for place, (hang, waited) in enumerate(waiting[:MOST_ROWS])
+    ]
+
+
+def _in_library_cache(now: ScenarioState) -> list[tuple[ScriptedHang, float]]:
+    """The current hangs with sessions in the library cache, and the longest wait of each in seconds."""
+    stuck = load.hanging(now)
+    return [
+        (hang, max(waited for other, _, waited in stuck if other is hang))
+        for hang in now.scenario.hangs
+        if hang.in_library_cache and any(other is hang for other, _, _ in stuck)
+    ]
+
+
 VIEWS: Mapping[str, Callable[[ScenarioState], list[Row]]] = {
     "v$instance": _instance,
-    "v$latchname": _latchname,
-    "v$event_name": _event_name,
-    "v$latch_children": latch_children,
-    "v$latch": latch,
-    "v$latch_misses": latch_misses,
+    "v$latchname": lambda now: [
+        {"latch#": now.scenario.latch, "name": ROW_CACHE_LATCH},
+        {"latch#": 461, "name": RESULT_CACHE_LATCH},
+    ],
+    "v$event_name": lambda now: [{"name": event} for event in now.scenario.events],
+    "v$latch_children": load.latch_children,
+    "v$latch": load.latch,
+    "v$latch_misses": load.latch_misses,
     "v$rowcache": _rowcache,
-    "x$kqrst": _kqrst,
-    "v$system_event": system_event,
+    "x$kqrst": lambda now: [
+        {"child#": c.child, "cache#": c.cache, "type": c.type, "subordinate#": c.subordinate}
+        for c in now.scenario.caches
+    ],
+    "v$system_event": load.system_event,
     "v$con_system_event": _con_system_event,
     "v$containers": _containers,
-    "v$mutex_sleep": mutex_sleep,
-    "v$session": session,
-    "waiting_sessions": waiting_sessions,
-    "row_cache_blockers": blockers,
-    "chain_sessions": chain_sessions,
-    "v$transaction": transactions,
+    "v$mutex_sleep": load.mutex_sleep,
+    "v$session": load.session,
+    "waiting_sessions": load.waiting_sessions,
+    "row_cache_blockers": load.blockers,
+    "chain_sessions": load.chain_sessions,
+    "v$transaction": load.transactions,
     "library_cache_waiters": library_cache_waiters,
     "library_cache_sessions": library_cache_sessions,
     "sys_context": _sys_context,
@@ -283,18 +305,6 @@ VIEWS: Mapping[str, Callable[[ScenarioState], list[Row]]] = {
     "dba_objects": partial(_happened, "dba_objects", last=True),
     **{view: partial(_happened, view) for view in changes.views() if view != "dba_objects"},
 }
-
-
-def _busy(load: ScriptedLoad, cpus: int) -> float:
-    return cpus * load.busy * 100
-
-
-def _idle(load: ScriptedLoad, cpus: int) -> float:
-    return cpus * (1 - load.busy) * 100
-
-
-def _paged(load: ScriptedLoad) -> float:
-    return load.paging_bytes
 
 
 # A scripted or recorded database behind the Connection protocol, for the demo and for tests.
@@ -325,16 +335,15 @@ class ScriptedDatabase:
         if views & self._refused:
             raise ViewRefused("ORA-00942: table or view does not exist")
         if "v$instance" in views:
-            self._now = self._elapsed()
-        of = {view: self.view(view) for view in views}
-        group = group_text_of(sql)
-        columns, rows = (
-            (group.columns, group.united({view: _as_rows(*of[view]) for view in of})) if group else of.popitem()[1]
-        )
-        return Answer(columns, rows)
-
-    def _elapsed(self) -> float:
-        return self._clock() + self._late
+            self._now = self._clock() + self._late
+        answers = {view: self.view(view) for view in views}
+        if (group := group_text_of(sql)) is None:
+            return Answer(*answers.popitem()[1])
+        rows = {
+            view: [dict(zip(columns, cells, strict=True)) for cells in found]
+            for view, (columns, found) in answers.items()
+        }
+        return Answer(group.columns, group.united(rows))
 
     def view(self, name: str) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
         """Columns and rows of a view at the time of the poll."""
@@ -344,7 +353,7 @@ class ScriptedDatabase:
         """The answer to an action or a preflight: holders of the latch, the kind, or the number of a confirming query."""
         if sql == check.SURROUNDINGS:
             return Answer(("database_role", "rds_users"), [("PRIMARY", 0)])
-        now = ScenarioState(self.scenario, self._elapsed(), self._began)
+        now = ScenarioState(self.scenario, self._clock() + self._late, self._began)
         if sql == holders.STATEMENT:
             looks = int(number(binds.get("looks")) or 0)
             time.sleep(looks * load.SECONDS_PER_LOOK)
@@ -368,7 +377,3 @@ class ScriptedDatabase:
 
     def close(self) -> None:
         """There is nothing to close."""
-
-
-def _as_rows(columns: tuple[str, ...], rows: list[tuple[Value, ...]]) -> list[Row]:
-    return [dict(zip(columns, row, strict=True)) for row in rows]

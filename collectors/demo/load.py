@@ -8,10 +8,10 @@ sleep, so sleeps + spin gets ≥ misses.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Concatenate, Literal, ParamSpec
+from typing import Any, Literal
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, NamedRow, Row, number
 from collectors.release import at_least
@@ -121,8 +121,6 @@ class ScriptedChange:
         return [self.at + loop * length for loop in range(math.ceil((now - self.at) / length + 1e-9))]
 
 
-P = ParamSpec("P")
-
 RESLEEPS = 0.04
 """Share of sleeps that are not the first of their miss, as ordinary systems show."""
 
@@ -222,7 +220,6 @@ class Scenario:
     """Number and name of the container of the sessions. None without a CDB."""
     mutexes: bool = False
     """Mutexes, not child latches, guard the row cache (12.2 and later)."""
-    interval_seconds: float = 2.0
     hangs: tuple[ScriptedHang, ...] = ()
     """The hangs of the loop. Their waits and their DB time are added to the loads."""
     marks: tuple[tuple[float, str], ...] = ()
@@ -254,26 +251,16 @@ def _mixed(start: ScriptedLoad, end: ScriptedLoad, share: float) -> ScriptedLoad
     def mix(a: float, b: float) -> float:
         return a + (b - a) * share
 
-    def mix_all(a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, float]:
+    def mix_all(member: str) -> dict[str, float]:
+        a, b = getattr(start, member), getattr(end, member)
         return {name: mix(a.get(name, 0.0), b.get(name, 0.0)) for name in {**a, **b}}
 
+    mixed: dict[str, Any] = {member: mix_all(member) for member in ("gets", "fastgets", "seconds", "statistics")}
     children = {
-        number: Child(
-            mix(start.children.get(number, Child()).miss_ratio, child.miss_ratio),
-            mix(start.children.get(number, Child()).sleeps, child.sleeps),
-            mix(start.children.get(number, Child()).sleep_us, child.sleep_us),
-        )
+        number: Child(*map(mix, astuple(start.children.get(number, Child())), astuple(child)))
         for number, child in end.children.items()
     }
-    return replace(
-        end,
-        gets=mix_all(start.gets, end.gets),
-        fastgets=mix_all(start.fastgets, end.fastgets),
-        seconds=mix_all(start.seconds, end.seconds),
-        statistics=mix_all(start.statistics, end.statistics),
-        children=children,
-        busy=mix(start.busy, end.busy),
-    )
+    return replace(end, **mixed, children=children, busy=mix(start.busy, end.busy))
 
 
 _RATES: dict[int, tuple[Scenario, dict[object, list[float]]]] = {}
@@ -291,17 +278,18 @@ class ScenarioState:
     at: float
     began: datetime
 
-    def total(self, rate: Callable[Concatenate[ScriptedLoad, P], float], *of: P.args, **named: P.kwargs) -> int:
+    def total(self, rate: Callable[..., float], *of: object) -> int:
         """A counter whose rate is `rate(load, *of)` per second, from instance start until now."""
-        return math.floor(self._amount(rate, *of, **named))
+        return math.floor(self.amount(rate, *of))
 
-    def _amount(self, rate: Callable[Concatenate[ScriptedLoad, P], float], *of: P.args, **named: P.kwargs) -> float:
-        key = (rate, *[id(part) if type(part) in (Cache, Scenario) else part for part in of], *named.items())
+    def amount(self, rate: Callable[..., float], *of: object) -> float:
+        """The same before it is rounded down."""
+        key = (rate, *[id(part) if type(part) in (Cache, Scenario) else part for part in of])
         rates = self._known.get(key)
         if rates is None:
             phases = (*self.scenario.past, *self.scenario.loop)
             loads = (self.scenario.ordinary, *(load for _, load in phases))
-            rates = self._known[key] = [rate(load, *of, **named) for load in loads]
+            rates = self._known[key] = [rate(load, *of) for load in loads]
         amount = 0.0
         for phase, seconds in self._lasted:
             amount += seconds * rates[phase]
@@ -346,25 +334,11 @@ class ScenarioState:
         """v$rowcache.gets of one row."""
         return self.total(_gets, cache, self.scenario)
 
-    def child_gets(self, child: int) -> int:
-        """v$latch_children.gets by the load model: three per parent get, one per subordinate get."""
-        return sum(cache.latch_gets * self.gets(cache) for cache in self.scenario.caches if cache.child == child)
 
-    def sleeps(self, child: int) -> int:
-        """v$latch_children.sleeps."""
-        return self.total(_child_sleeps, child)
-
-    def misses(self, child: int) -> int:
-        """v$latch_children.misses: those of the miss ratio, and at least the sleeps that start one."""
-        return self.total(_misses, child, self.scenario)
-
-    def spin_gets(self, child: int) -> int:
-        """v$latch_children.spin_gets: the misses that did not start with a sleep. Rounded up; sleeps are rounded down."""
-        return math.ceil(self._amount(_spin_gets, child, self.scenario))
-
-    def wait_us(self, child: int) -> int:
-        """v$latch_children.wait_time."""
-        return self.total(_wait_us, child)
+def counted(load: ScriptedLoad, member: str, name: str, part: int | None = None, unit: float = 1.0) -> float:
+    """A rate that stands in a map of the load by its name, or that part of it; 0 if it is not there."""
+    found = getattr(load, member).get(name)
+    return 0.0 if found is None else (found if part is None else found[part]) * unit
 
 
 def _gets(load: ScriptedLoad, cache: Cache, scenario: Scenario) -> float:
@@ -382,7 +356,7 @@ def _misses(load: ScriptedLoad, child: int, scenario: Scenario) -> float:
 
 
 def _spin_gets(load: ScriptedLoad, child: int, scenario: Scenario) -> float:
-    sleeps = _child_sleeps(load, child)
+    sleeps = load.children.get(child, Child()).sleeps
     return max(_misses(load, child, scenario) - sleeps, 0.0) + sleeps * RESLEEPS
 
 
@@ -451,9 +425,6 @@ def blockers(now: ScenarioState) -> list[Row]:
             "lock_request": hang.p3,
             "waiters": sum(1 for other, _, _ in stuck if other is hang),
             "lock_mode": 5,
-            "instance": now.scenario.instance,
-            "sid": hang.holder.sid,
-            "serial#": hang.holder.serial,
             **_session_of(now, hang),
         }
         for hang in now.scenario.hangs
@@ -465,13 +436,7 @@ def chain_sessions(now: ScenarioState) -> list[Row]:
     """The holders of the current hangs that are sessions of this instance, none of which waits for another session."""
     stuck = hanging(now)
     return [
-        {
-            "instance": now.scenario.instance,
-            "sid": hang.holder.sid,
-            "serial#": hang.holder.serial,
-            **_session_of(now, hang),
-            **blocked_by(now, None),
-        }
+        {**_session_of(now, hang), **blocked_by(now, None)}
         for hang in now.scenario.hangs
         if hang.holder.instance is None and any(other is hang for other, _, _ in stuck)
     ]
@@ -489,6 +454,9 @@ def transactions(now: ScenarioState) -> list[Row]:
 def _session_of(now: ScenarioState, hang: ScriptedHang) -> Row:
     """The holder as v$session shows it, on its own instance."""
     return {
+        "instance": hang.holder.instance or now.scenario.instance,
+        "sid": hang.holder.sid,
+        "serial#": hang.holder.serial,
         "type": "BACKGROUND" if hang.holder.background else "USER",
         "program": hang.holder.program,
         "username": hang.holder.username,
@@ -506,20 +474,10 @@ def _session_of(now: ScenarioState, hang: ScriptedHang) -> Row:
 def elsewhere(now: ScenarioState, instance: object, sid: object) -> list[Row]:
     """A session of another instance as gv$session has it: the holder of a hang, if it is one."""
     return [
-        {
-            "instance": hang.holder.instance,
-            "sid": hang.holder.sid,
-            "serial#": hang.holder.serial,
-            **_session_of(now, hang),
-        }
+        _session_of(now, hang)
         for hang in now.scenario.hangs
         if (hang.holder.instance, hang.holder.sid) == (instance, sid)
     ]
-
-
-def sid_of(session: int) -> int:
-    """The sid of a session that hangs. It differs from those of the scripted waiters."""
-    return 600 + session
 
 
 def blocked_by(now: ScenarioState, sid: int | None, elsewhere: int | None = None) -> Row:
@@ -537,7 +495,7 @@ def sampled(now: ScenarioState) -> list[Row]:
     """The sessions that hang as rows of v$session, in the columns of the sampled look."""
     return [
         {
-            "sid": sid_of(session),
+            "sid": 600 + session,  # other than those of the scripted waiters
             "event": hang.event,
             "p1": next(row.cache for row in now.scenario.caches if row.name == hang.cache),
             "p1raw": None,
@@ -569,15 +527,11 @@ def mutex_sleep(now: ScenarioState) -> list[Row]:
         {
             "mutex_type": "Row Cache",
             "location": location,
-            "sleeps": now.total(_mutex, location, 0),
-            "wait_time": now.total(_mutex, location, 1, 1e6),
+            "sleeps": now.total(counted, "mutexes", location, 0),
+            "wait_time": now.total(counted, "mutexes", location, 1, 1e6),
         }
         for location in places
     ]
-
-
-def _mutex(load: ScriptedLoad, location: str, part: int, unit: float = 1.0) -> float:
-    return load.mutexes.get(location, (0.0, 0.0))[part] * unit
 
 
 SECONDS_PER_LOOK = 20e-6
@@ -668,13 +622,14 @@ def latch_children(now: ScenarioState) -> list[Row]:
             "latch#": now.scenario.latch,
             "child#": child,
             "addr": address(child),
-            "gets": now.child_gets(child),
-            "misses": now.misses(child),
-            "sleeps": now.sleeps(child),
+            "gets": sum(row.latch_gets * now.gets(row) for row in now.scenario.caches if row.child == child),
+            "misses": now.total(_misses, child, now.scenario),
+            "sleeps": now.total(_child_sleeps, child),
             "immediate_gets": 0,
             "immediate_misses": 0,
-            "spin_gets": now.spin_gets(child),
-            "wait_time": now.wait_us(child),
+            # Rounded up, as sleeps are rounded down: a miss is one of the two.
+            "spin_gets": math.ceil(now.amount(_spin_gets, child, now.scenario)),
+            "wait_time": now.total(_wait_us, child),
         }
         for child in sorted({cache.child for cache in now.scenario.caches})
     ]
@@ -691,70 +646,46 @@ def latch(now: ScenarioState) -> list[Row]:
         sums |= {"gets": 41, "misses": 0, "sleeps": 0, "spin_gets": 0, "wait_time": 0}
     rows: list[Row] = [{"latch#": now.scenario.latch, "name": ROW_CACHE_LATCH, **sums}]
     for index, latch in enumerate(sorted({name for _, load in now.scenario.loop for name in load.latches})):
-        sleeps = now.total(_other_latch, latch, 1)
+        sleeps = now.total(counted, "latches", latch, 1)
         rows.append(
             {
                 "latch#": 100 + index,
                 "name": latch,
-                "gets": now.total(_other_latch, latch, 0),
+                "gets": now.total(counted, "latches", latch, 0),
                 "misses": sleeps * 20,
                 "sleeps": sleeps,
                 "spin_gets": sleeps * 19,
-                "wait_time": now.total(_other_latch, latch, 2, 1e6),
+                "wait_time": now.total(counted, "latches", latch, 2, 1e6),
             }
         )
     return rows
 
 
-def _other_latch(load: ScriptedLoad, latch: str, part: int, unit: float = 1.0) -> float:
-    return load.latches.get(latch, (0.0, 0.0, 0.0))[part] * unit
-
-
 def latch_misses(now: ScenarioState) -> list[Row]:
     """Rows of v$latch_misses, of the row cache and of the result cache latch."""
-    return [*_row_cache_places(now), *_result_cache_places(now)]
+    scripts = [load for _, load in now.scenario.loop]
 
+    def at(latch: str, location: str, *slept: int) -> Row:
+        counts = {"nwfail_count": 0, "sleep_count": slept[0], "wtr_slp_count": slept[-1], "longhold_count": 0}
+        return {"parent_name": latch, "location": location, **counts}
 
-def _row_cache_places(now: ScenarioState) -> list[Row]:
-    places = sorted({location for _, load in now.scenario.loop for location in {**load.holders, **load.waiters}})
+    own = sorted({location for load in scripts for location in {**load.holders, **load.waiters}})
+    others = sorted({location for load in scripts for location in load.result_cache_places})
     return [
-        {
-            "parent_name": ROW_CACHE_LATCH,
-            "location": location,
-            "nwfail_count": 0,
-            "sleep_count": now.total(_held_at, location),
-            "wtr_slp_count": now.total(_waited_at, location),
-            "longhold_count": 0,
-        }
-        for location in places
+        *(
+            at(ROW_CACHE_LATCH, each, *(now.total(_slept_at, side, each) for side in ("holders", "waiters")))
+            for each in own
+        ),
+        *(at(RESULT_CACHE_LATCH, each, now.total(_result_cache_slept, each)) for each in others),
     ]
 
 
-def _result_cache_places(now: ScenarioState) -> list[Row]:
-    places = sorted({location for _, load in now.scenario.loop for location in load.result_cache_places})
-    return [
-        {
-            "parent_name": RESULT_CACHE_LATCH,
-            "location": location,
-            "nwfail_count": 0,
-            "sleep_count": now.total(_result_cache_slept, location),
-            "wtr_slp_count": now.total(_result_cache_slept, location),
-            "longhold_count": 0,
-        }
-        for location in places
-    ]
+def _slept_at(load: ScriptedLoad, side: str, location: str) -> float:
+    return _sleeps(load) * counted(load, side, location)
 
 
 def _result_cache_slept(load: ScriptedLoad, location: str) -> float:
-    return _other_latch(load, RESULT_CACHE_LATCH, 1) * load.result_cache_places.get(location, 0.0)
-
-
-def _held_at(load: ScriptedLoad, location: str) -> float:
-    return _sleeps(load) * load.holders.get(location, 0.0)
-
-
-def _waited_at(load: ScriptedLoad, location: str) -> float:
-    return _sleeps(load) * load.waiters.get(location, 0.0)
+    return counted(load, "latches", RESULT_CACHE_LATCH, 1) * counted(load, "result_cache_places", location)
 
 
 def _sleeps(load: ScriptedLoad) -> float:
@@ -788,7 +719,7 @@ def _event(now: ScenarioState, event: str) -> Row:
 def _waits(load: ScriptedLoad, event: str) -> float:
     if event == ROW_CACHE_MUTEX_EVENT:
         return sum(sleeps for sleeps, _ in load.mutexes.values())
-    return _sleeps(load) if event == "latch: row cache objects" else load.events.get(event, (0.0, 0.0))[0]
+    return _sleeps(load) if event == "latch: row cache objects" else counted(load, "events", event, 0)
 
 
 def _waited_us(load: ScriptedLoad, event: str) -> float:
@@ -796,4 +727,4 @@ def _waited_us(load: ScriptedLoad, event: str) -> float:
         return sum(child.sleeps * child.sleep_us for child in load.children.values())
     if event == ROW_CACHE_MUTEX_EVENT:
         return sum(waited for _, waited in load.mutexes.values()) * 1e6
-    return load.events.get(event, (0.0, 0.0))[1] * 1e6
+    return counted(load, "events", event, 1, 1e6)

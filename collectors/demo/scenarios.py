@@ -119,7 +119,6 @@ ORDINARY = ScriptedLoad(
         "session cursor cache hits": 610,
     },
     latches={
-        "cache buffers chains": (190000, 0.4, 0.0004),
         "shared pool": (5200, 0.2, 0.0003),
         "redo allocation": (2300, 0.05, 0.0001),
         "Result Cache: RC Latch": (120, 0.0, 0.0),
@@ -449,7 +448,6 @@ PARSING = replace(
     statistics={**ORDINARY.statistics, "parse count (total)": 3900, "parse count (hard)": 310, "execute count": 4600},
     latches={
         **ORDINARY.latches,
-        "cache buffers chains": (240000, 3, 0.003),
         "shared pool": (91000, 870, 4.1),
         "redo allocation": (2600, 0.3, 0.0005),
     },

@@ -9,9 +9,7 @@ select /* latchscope counters_and_levels */ of_view, t1, t2, t3, n1, n2, n3, n4,
                      max(latch#) as latch#, name, sum(gets) as gets, sum(misses) as misses, sum(sleeps) as sleeps,
                      sum(spin_gets) as spin_gets, sum(wait_time) as wait_time
                 from v$latch
-               where name in ('row cache objects', 'Result Cache: RC Latch', 'shared pool', 'cache buffers chains',
-                              'redo allocation', 'session allocation', 'enqueue hash chains',
-                              'undo global data', 'messages')
+               where latch# in (:latch, :latch_result_cache, :latch_shared_pool, :latch_redo, :latch_session, :latch_enqueue, :latch_undo, :latch_messages)
                group by name)
       union all
       select 'v$latch_misses', parent_name, location, null, nwfail_count, sleep_count, wtr_slp_count, longhold_count, null,
@@ -92,7 +90,9 @@ select /* latchscope counters_and_levels */ of_view, t1, t2, t3, n1, n2, n3, n4,
                                'LCK0 row cache object free', 'resmgr:cpu quantum', 'enq: CB - role operation',
                                'enq: HW - contention', 'enq: FB - contention', 'enq: TT - contention',
                                'Data file init write', 'cell smart file creation', 'Failed Logon Delay',
-                               'optimizer stats update retry', 'SGA: allocation forcing component growth'))
+                               'optimizer stats update retry', 'SGA: allocation forcing component growth',
+                               'DFS lock handle', 'library cache: dependency mutex X', 'wait for a undo record',
+                               'wait for stopper event to be increased'))
       union all
       select 'v$sga_resize_ops', component, start_time, oper_type, initial_size, final_size, null, null, null, null, null,
              null, null, null, null, null, null, null, null, null

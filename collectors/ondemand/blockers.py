@@ -5,7 +5,7 @@ of its own (`collectors.oracle.Deadlines`), and reads nothing where nobody waits
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from collectors.deadline import LOOK_SECONDS
 from collectors.errors import Cancelled, StatementError, ViewRefused
 from collectors.grants import ANYBODY, privilege_on
 from collectors.model import Binds, Missing, Reading, Row, Rows, Snapshot, number, text
-from collectors.ondemand.changes import RARE
+from collectors.ondemand.changes import MANY, RARE
 from collectors.ondemand.check import LATER as LATER
 from collectors.ondemand.check import read
 from collectors.poll import Connection, sound
@@ -45,6 +45,8 @@ CLUSTER = "gv$ges_blocking_enqueue"
 ORACLES = ("v$wait_chains", "v$hang_info", "v$hang_session_info")
 """Oracle's own analysis of the hang. Read only if `defaults.wait_chains` is on."""
 CHAIN_VIEWS = (SESSIONS, SLAVES, JOBS, LOCKS, UNDO, *CLEANUPS, CLUSTER, *ORACLES)
+JOBS_OF_MANY = {JOBS: Missing(JOBS, "failed", f"{JOBS}: {MANY}", "v$session.action has the name of a scheduler's job")}
+"""What stands for the jobs where many containers are open, each of which their view would parse in."""
 OFF = "defaults.wait_chains is off"
 TURN_ON = "set defaults.wait_chains: on, if your licence allows it; see docs/oracle.md"
 
@@ -99,11 +101,12 @@ def look_for_blockers(
     *,
     cold: bool = False,
     wait_chains: bool = False,
+    instead: Mapping[str, Reading] = MappingProxyType({}),
 ) -> Mapping[str, Reading]:
     """Look once. Raises SessionError if the session is lost. A view that fails is Missing and is not read again soon.
 
     `elsewhere`: instance and SID of blockers on other instances. `cold`: no look has run on this session before.
-    `wait_chains`: whether Oracle's own analysis is read too.
+    `wait_chains`: whether Oracle's own analysis is read too. `instead`: what stands for a view that is not to be asked.
     """
     held = read(connection, VIEW, release, cold=cold)
     if isinstance(held, Rows) and elsewhere:
@@ -111,7 +114,7 @@ def look_for_blockers(
         held = Rows(VIEW, (*held.rows, *sessions), (*held.notes, *notes))
     beside = read(connection, LIBRARY_CACHE, release, cold=cold)
     holders = held.rows if isinstance(held, Rows) else ()
-    tree = look_at_chains(connection, release, holders, cold=cold, wait_chains=wait_chains)
+    tree = look_at_chains(connection, release, holders, instead, cold=cold, wait_chains=wait_chains)
     return {VIEW: held, LIBRARY_CACHE: beside, **tree}
 
 
@@ -238,13 +241,17 @@ NOBODY: Binds = {"instance": 0, "sid": 0}
 """A session that does not exist: gv$session is parsed and gives no row."""
 
 
-def warm_up(connection: Connection, snapshot: Snapshot, *, wait_chains: bool = False) -> Mapping[str, Missing]:
-    """Run each look once, but for those whose view a poll was refused. Raises SessionError.
+def warm_up(
+    connection: Connection, snapshot: Snapshot, *, wait_chains: bool = False, instead: Container[str] = ()
+) -> Mapping[str, Missing]:
+    """Run each look once, but for those whose view a poll was refused or that is not to be asked. Raises SessionError.
 
     `wait_chains`: whether a look reads Oracle's own analysis too. Returns the looks for blockers that hit their deadline.
     After the first, the others do not run: the database is slow.
     """
     for view, sql, binds in looks(snapshot, wait_chains=wait_chains):
+        if view in instead:
+            continue
         try:
             connection.query(sql, binds)
         except Cancelled as error:

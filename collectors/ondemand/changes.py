@@ -1,8 +1,9 @@
 """What changed lately: DDL, statistics, jobs, windows, opened containers, patches. Once an hour and when a problem begins.
 
 It reads the dictionary, so it never runs while sessions hang, and each statement has a row limit and the deadline of a poll's
-statements. A cdb_ view parses in every open container, so none is asked while the row cache is waited for. What a user may not
-read stays unknown: each view is an optional grant.
+statements. In the root a cdb_ view parses in every open container, on the dictionary that may be in contention: none is asked
+while the row cache is waited for, nor with many open containers. What a user may not read stays unknown: each view is an
+optional grant.
 """
 
 from collections.abc import Mapping
@@ -10,30 +11,46 @@ from datetime import datetime
 from functools import cache
 
 from collectors.errors import Cancelled
-from collectors.model import Missing, Reading
+from collectors.model import Missing, Reading, Rows, Snapshot, number
 from collectors.ondemand.check import asked, read
 from collectors.poll import Connection
 from collectors.registry import collectors
 from collectors.release import text_for
 
 OFF = "defaults.look_for_changes is off"
-WAITED = "not read while the row cache is waited for"
+MOST_OPEN = 10
+WAITED = "not read before a poll finds that nobody waits for the row cache"
+MANY = f"not read from a root with more than {MOST_OPEN} open containers; latchscope in a container reads its own"
+UNCOUNTED = "not read, because nobody knows how many containers are open; that needs v$containers"
 WAIT, KEPT = "wait for the next reading", "see the timeline of changes"
 
 
 @cache
 def views() -> tuple[str, ...]:
-    """The views that a reading of changes asks for, in the order of reading."""
-    return tuple(view for view, collector in collectors().items() if collector.for_changes)
+    """The views that a reading of changes asks for, in the order of reading: v$ first, which parse in no container."""
+    found = (view for view, collector in collectors().items() if collector.for_changes)
+    return tuple(sorted(found, key=lambda view: not view.startswith("v$")))
 
 
-def read_changes(connection: Connection, release: str | None, *, waited: bool = False) -> Mapping[str, Reading]:
-    """Read each view once, the cdb_ views not if the row cache is `waited` for. Raises SessionError. After the first that hits
-    its deadline, the others wait for the next reading."""
+def why_none_in_containers(snapshot: Snapshot, containers: Reading | None, *, waited: bool) -> str | None:
+    """Why no cdb_ view is to be asked now. None if it may be. `containers`: as v$containers was read last."""
+    if not any(number(row.get("con_id")) == 1 for row in snapshot.rows("sys_context")):
+        return None
+    if waited:
+        return WAITED
+    if not isinstance(containers, Rows):
+        return UNCOUNTED
+    pdbs = [row for row in containers.rows if (number(row.get("con_id")) or 0) > 2]
+    return MANY if sum(row.get("open_mode") != "MOUNTED" for row in pdbs) > MOST_OPEN else None
+
+
+def read_changes(connection: Connection, release: str | None, why_not: str | None = None) -> Mapping[str, Reading]:
+    """Read each view once, no cdb_ view where there is a reason against. Raises SessionError. After the first that hits its
+    deadline, the others wait for the next reading."""
     found: dict[str, Reading] = {}
     for view in views():
-        if waited and "cdb_" in (text_for(collectors()[view].statements, release) or ""):
-            found[view] = _not_read(WAITED)[view]
+        if why_not and "from cdb_" in (text_for(collectors()[view].statements, release) or ""):
+            found[view] = _not_read(why_not)[view]
             continue
         try:
             found[view] = asked(connection, view, release)

@@ -63,11 +63,6 @@ def limited(sql: str, release: str | None = None, rows: int = ROW_LIMIT) -> str:
     return f"select /* latchscope confirm */ {columns_asked}\n  from ({sql}) q\n where rownum <= {rows}"
 
 
-def one_number(connection: Connection, sql: str) -> float:
-    """The number that a query gives. Raises StatementError if it gives none, SessionError."""
-    return counted(connection, sql, None).number
-
-
 def counted(connection: Connection, sql: str, release: str | None) -> Counted:
     """The number that a query gives, and where it ran. Raises StatementError if it gives none, SessionError."""
     answer = connection.query(limited(sql, release), {})

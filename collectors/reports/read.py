@@ -48,15 +48,13 @@ def period(document: Document, which: str) -> Document:
 
 
 def _only(table: Table, which: str, other: str) -> Table:
-    kept = [i for i, name in enumerate(table.headings) if not _foreign(name, other)]
+    kept = [
+        i for i, name in enumerate(table.headings) if not name.startswith(other) and not name.endswith((other, "diff"))
+    ]
     own = tuple(table.headings[i].removesuffix(which).removeprefix(which) for i in kept)
     rows = tuple(tuple(row[i] for i in kept if i < len(row)) for row in table.rows)
     widths = tuple(table.widths[i] for i in kept if i < len(table.widths))
     return replace(table, headings=own, rows=rows, widths=widths)
-
-
-def _foreign(heading: str, other: str) -> bool:
-    return heading.startswith(other) or heading.endswith((other, "diff"))
 
 
 def header_of(document: Document, which: str) -> Header:
@@ -206,7 +204,7 @@ _OVER = ("</html>", "</HTML>", "End of Report")
 def _one_by_one(content: str) -> tuple[list[str], str]:
     """The text of each report, and what stands between and around them. A head after a head begins another report."""
     page, starts = is_html(content), list[int]()
-    if page and not _several(content):
+    if page and content.count("Begin Snap") + content.count("Analysis Begin Time") <= 1:
         starts = [max(0, content.find("<html"))]
     else:
         plain = TAG.sub(lambda tag: "\n".ljust(len(tag[0])), content) if page else content
@@ -222,10 +220,6 @@ def _one_by_one(content: str) -> tuple[list[str], str]:
         reports.append(content[begin:over])
         rest.append(content[over:end])
     return reports, "\n".join(rest)
-
-
-def _several(page: str) -> bool:
-    return page.count("Begin Snap") + page.count("Analysis Begin Time") > 1
 
 
 def _opening(page: str, at: int) -> int:
@@ -290,6 +284,8 @@ MOST_LOST = 2
 """The headline has so many lost things. One is enough to be in doubt."""
 NEEDED = ("v$latch", "v$rowcache", "v$system_event")
 """The sections of every complete report."""
+TELLING = (*NEEDED, "v$mutex_sleep")
+"""Without any of these a report tells nothing of the row cache."""
 NO_ROOT = "where nobody may, as on an autonomous database, diagnose what `latchscope script` writes there"
 RESTARTED = "the instance restarted between the two snapshots, so the counters of the report are worthless"
 AFTER_RESTART = "make a report from two snapshots after the restart"
@@ -335,15 +331,11 @@ def _read(content: str, lines: str, kind: ReportKind, name: str) -> tuple[Delta 
             _period(content, lines, period(document, which), header_of(document, which), kind, name)
             for which in PERIODS
         )
-        if all(isinstance(period, Delta) and not _tells(period) for period in periods):
+        both = [period.read(view) for period in periods if isinstance(period, Delta) for view in TELLING]
+        if len(both) == 2 * len(TELLING) and all(isinstance(reading, Missing) for reading in both):
             raise InputError(f"{name} {UNREADABLE}")
         return periods
     return (_period(content, lines, document, header(document), kind, name),)
-
-
-def _tells(delta: Delta) -> bool:
-    """Whether any figure of the row cache could be read."""
-    return any(not isinstance(delta.read(view), Missing) for view in (*NEEDED, "v$mutex_sleep"))
 
 
 def _document(content: str, kind: ReportKind, name: str) -> Document:

@@ -303,16 +303,16 @@ def _spooled(page: str) -> str:
     width = max(sizes)
     if sizes.count(width) < 3:
         return page
-    torn = [len(line) == width for line, after in pairwise(lines) if _torn(line, after)]
+    # A break within a tag or a word.
+    torn = [
+        len(line) == width
+        for line, after in pairwise(lines)
+        if line.rfind("<") > line.rfind(">") or (line[-1:].isalnum() and after[:1].isalnum())
+    ]
     if sum(torn) < 3 or sum(torn) < 0.8 * len(torn):  # lines wrapped between words end at any place, and lose nothing
         return page
     # A line that SQL*Plus filled up with blanks ended there.
     return "".join(line if len(line) == width and line[-2:] != "  " else f"{line}\n" for line in lines)
-
-
-def _torn(line: str, after: str) -> bool:
-    """Whether a break is within a tag or a word."""
-    return line.rfind("<") > line.rfind(">") or (line[-1:].isalnum() and after[:1].isalnum())
 
 
 _Steps = Sequence[tuple[str, Callable[[str], str]]]

@@ -14,6 +14,7 @@ from pathlib import Path
 from collectors.model import Collector, Column, ColumnKind
 from collectors.registry import BadCollector, collectors, marker, under_older_name
 from collectors.release import as_sent, parts
+from collectors.views.latchname import LATCHES
 
 # Which text of a statement a release runs: SQL*Plus variables at the start of each line comment out all others.
 
@@ -48,7 +49,7 @@ LATEST = ("v$latch_children",)
 """Read last in each snapshot: the one view whose cost grows with the SGA, so the one most likely to hang."""
 NOT_READ_FROM = {"v$latch_children": "12.2"}
 """Where mutexes guard the row cache there are no children to list, but the database may still search the view for them."""
-BINDS = {"latch": "(select latch# from v$latchname where name = 'row cache objects')"}
+BINDS = {bind: f"(select latch# from v$latchname where name = '{name}')" for bind, name in LATCHES.items()}
 """The expression in place of a bind, because a script cannot bind."""
 PART = "' || :ls_part || '"
 OTHERS = 3

@@ -182,7 +182,13 @@ def load(data: bytes, name: str) -> Capture:
         instance if instance and instance.isprintable() else re.split(r"[/\\]", name)[-1].rpartition(".")[0] or name
     )
     snapshots = tuple(Snapshot(database, _taken_at(reading), reading) for reading in readings)
-    return Capture(database, snapshots, tuple(_confirmations(printed)), "spooled by the script of `latchscope script`")
+    confirmed = [
+        CapturedConfirmation(cause, "", value)
+        for (part, ids), section in printed.items()
+        if part == "confirm" and (value := _answer(section)) is not None
+        for cause in ids.split(",")
+    ]
+    return Capture(database, snapshots, tuple(confirmed), "spooled by the script of `latchscope script`")
 
 
 def _check_format(printed: Sections, name: str) -> None:
@@ -346,13 +352,6 @@ def _with_notes(readings: dict[str, Reading], notes: tuple[str, ...]) -> dict[st
 def _answer(section: Section) -> float | None:
     cells = [cell for row in section.rows.values() for cell in row] if section.whole else []
     return float(cells[0]) if len(cells) == 1 and NUMBER.fullmatch(cells[0]) else None
-
-
-def _confirmations(printed: Sections) -> Iterator[CapturedConfirmation]:
-    for (part, ids), section in printed.items():
-        value = _answer(section) if part == "confirm" else None
-        if value is not None:
-            yield from (CapturedConfirmation(cause, "", value) for cause in ids.split(","))
 
 
 def _instance(readings: Mapping[str, Reading]) -> Row:

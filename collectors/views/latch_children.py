@@ -6,15 +6,19 @@ mutexes guard the row cache it has no rows, and latchscope does not read it.
 
 from collections.abc import Mapping
 
-from collectors.model import ROW_CACHE_LATCH, Binds, Collector, Column, ColumnKind, Missing, Reading
+from collectors.model import Binds, Collector, Column, ColumnKind, Missing, Reading
 from collectors.release import mechanism_in, without_latch
-from collectors.views.latchname import number_of
+from collectors.views.latchname import LATCHES, numbers_of
 
 
 def _latch(readings: Mapping[str, Reading]) -> Binds | Missing:
     if mechanism_in(readings) == "mutex":
         return without_latch("v$latch_children")
-    return number_of(ROW_CACHE_LATCH, "v$latch_children", readings)
+    found = numbers_of("v$latch_children", readings)
+    if isinstance(found, Missing) or found["latch"] != -1:
+        return found if isinstance(found, Missing) else {"latch": found["latch"]}
+    why = f"this instance has no latch named {LATCHES['latch']}"
+    return Missing("v$latch_children", "not_asked", why, "nothing to do on this release")
 
 
 LATCH_CHILDREN = Collector(

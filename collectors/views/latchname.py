@@ -2,7 +2,31 @@
 
 from collections.abc import Mapping
 
-from collectors.model import Binds, Collector, Column, ColumnKind, Missing, Reading, Rows
+from collectors.model import (
+    RESULT_CACHE_LATCH,
+    ROW_CACHE_LATCH,
+    Binds,
+    Collector,
+    Column,
+    ColumnKind,
+    Missing,
+    Reading,
+    Rows,
+)
+
+LATCHES = {
+    "latch": ROW_CACHE_LATCH,
+    "latch_result_cache": RESULT_CACHE_LATCH,
+    "latch_shared_pool": "shared pool",
+    "latch_redo": "redo allocation",
+    "latch_session": "session allocation",
+    "latch_enqueue": "enqueue hash chains",
+    "latch_undo": "undo global data",
+    "latch_messages": "messages",
+}
+"""Bind → name of each latch we follow. A bind may not be a reserved word, as SESSION is. Not `cache buffers chains`, which has a
+million children on a large SGA: its wait event tells what it costs."""
+_NAMES = ", ".join(f"'{name}'" for name in LATCHES.values())
 
 LATCHNAME = Collector(
     view="v$latchname",
@@ -12,25 +36,23 @@ LATCHNAME = Collector(
         Column("name", ColumnKind.TEXT, "", "latch name"),
     ),
     statements={
-        "11.2": """
+        "11.2": f"""
             select /* latchscope v$latchname */ latch#, name
               from v$latchname
-             where name in ('row cache objects', 'Result Cache: RC Latch')""",
+             where name in ({_NAMES})""",
     },
-    without="the children of the row cache latch, because v$latch_children is only read for one latch number",
+    without="the latches, because v$latch and v$latch_children are only read by their numbers",
     granted_on="sys.v_$latchname",
     once=True,
     after=("v$instance",),
 )
 
 
-def number_of(name: str, view: str, readings: Mapping[str, Reading]) -> Binds | Missing:
-    """The bind `latch` for a statement on `view`. Missing if this instance has no latch of that name."""
+def numbers_of(view: str, readings: Mapping[str, Reading]) -> Binds | Missing:
+    """Bind → number of each latch, for a statement on `view`; -1 for one that this instance does not have."""
     names = readings["v$latchname"]
     if isinstance(names, Missing):
         return Missing(view, names.kind, f"{view} needs a latch number; {names.why}", names.way_out)
     assert isinstance(names, Rows)
-    for row in names.rows:
-        if row.get("name") == name:
-            return {"latch": row["latch#"]}
-    return Missing(view, "not_asked", f"this instance has no latch named {name}", "nothing to do on this release")
+    numbers = {row.get("name"): row.get("latch#") for row in names.rows}
+    return {bind: numbers.get(name, -1) for bind, name in LATCHES.items()}

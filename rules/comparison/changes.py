@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from math import sqrt
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -267,6 +267,12 @@ class ComparedFigure:
     surface: Surface | None = None
     figure: str | None = None
 
+    def change(self, **known: Any) -> FigureChange:
+        """What is known of it, all else null."""
+        unknown = ("before", "after", "counted_before", "counted_after", "due_after", "factor", "outside_usual")
+        own = {"name": self.name, "title": self.title, "of": self.of, "surface": self.surface}
+        return FigureChange(**{**dict.fromkeys(unknown), **own, **known})
+
 
 def both(pair: ComparedSides, read: Callable[[SignalContext], SignalValue]) -> tuple[SignalValue, SignalValue]:
     return read(pair.before), read(pair.after)
@@ -301,7 +307,11 @@ def counted(
     due = before.value / measure.before * measure.after
     found = _judged(item, pair, readings, rates, measure.unit, beyond, due)
     why = None if beyond else _too_little(measure, (before.value / size, after.value / size), rates)
-    return found if why is None else _unjudged(found, why)
+    if why is None:
+        return found
+    words = sentence(f"{found.title} cannot be compared: {why}.")
+    unjudged = {"verdict": "cannot tell", "direction": "cannot tell", "factor": None, "why": why, "sentence": words}
+    return found.model_copy(update={**unjudged, "too_little": True})
 
 
 def _too_little(measure: CommonUnit, counts: tuple[float, float], rates: tuple[float, float]) -> str | None:
@@ -317,13 +327,6 @@ def _too_little(measure: CommonUnit, counts: tuple[float, float], rates: tuple[f
     return f"{measure.unit.amount_in_words(short)} {side}: too little to compare"
 
 
-def _unjudged(found: FigureChange, why: str) -> FigureChange:
-    """A change with two known sides that may be chance."""
-    words = sentence(f"{found.title} cannot be compared: {why}.")
-    unjudged = {"verdict": "cannot tell", "direction": "cannot tell", "factor": None, "why": why, "sentence": words}
-    return found.model_copy(update={**unjudged, "too_little": True})
-
-
 def level(
     item: ComparedFigure,
     pair: ComparedSides,
@@ -336,18 +339,16 @@ def level(
     before, after = readings
     if isinstance(before, Unknown) or isinstance(after, Unknown):
         return untold(item, before, after)
-    values = before.value, after.value
-    return _judged(
-        item, pair, readings, values, Unit("", unit, 1, 0, lambda _: None), factor_apart(*values, least, apart)
-    )
+    values, whole = (before.value, after.value), Unit("", unit, 1, 0, lambda _: None)
+    return _judged(item, pair, readings, values, whole, factor_apart(*values, least, apart))
 
 
 def untold(item: ComparedFigure, before: SignalValue, after: SignalValue) -> FigureChange:
     """A figure that one side lacks."""
     sides = {"before": before, "after": after}
     why = "; ".join(f"not known {name}: {side.why}" for name, side in sides.items() if isinstance(side, Unknown))
-    values = [value.value if isinstance(value, Known) else None for value in (before, after)]
-    return incomparable(item, values[0], values[1], why)
+    first, second = (side.value if isinstance(side, Known) else None for side in sides.values())
+    return incomparable(item, first, second, why)
 
 
 def _share(share_of: tuple[SignalValue, SignalValue, str] | None) -> CommonUnit | None:
@@ -372,11 +373,7 @@ def _judged(
     verdict: ChangeVerdict = "within noise" if not beyond else "within the usual" if outside is False else "changed"
     direction: Direction = "same" if rates[0] == rates[1] else "rose" if rates[1] > rates[0] else "fell"
     before, after = (reading.value if isinstance(reading, Known) else None for reading in readings)
-    return FigureChange(
-        name=item.name,
-        title=item.title,
-        of=item.of,
-        surface=item.surface,
+    return item.change(
         before=rates[0],
         after=rates[1],
         unit=unit.words,
@@ -393,21 +390,12 @@ def _judged(
 
 def incomparable(item: ComparedFigure, before: float | None, after: float | None, why: str) -> FigureChange:
     """A figure that cannot be compared. What was counted is kept."""
-    return FigureChange(
-        name=item.name,
-        title=item.title,
-        of=item.of,
-        surface=item.surface,
-        before=None,
-        after=None,
+    return item.change(
         unit="",
         counted_before=before,
         counted_after=after,
-        due_after=None,
-        factor=None,
         direction="cannot tell",
         verdict="cannot tell",
-        outside_usual=None,
         why=why,
         sentence=sentence(f"{item.title} cannot be compared: {why}."),
     )
@@ -462,6 +450,11 @@ class WorkKind:
     amount: Callable[[SignalContext], float | None]
     figure: str | None = None
 
+    def read(self, context: SignalContext) -> SignalValue:
+        """How much of it was done, or why that is unknown."""
+        view = "v$sys_time_model" if self.name == "db_time" else "v$sysstat"
+        return known(context, self.amount(context), view, self.statistics)
+
 
 WORK = (
     WorkKind("executions", "executions", "execute count", EXECUTIONS.amount, "executions_per_second"),
@@ -483,12 +476,7 @@ def work_changes(pair: ComparedSides) -> Iterator[FigureChange]:
     """How much work was done per second."""
     for kind in WORK:
         item = ComparedFigure(kind.name, kind.words, figure=kind.figure)
-        yield counted(item, pair, both(pair, _work(kind)), (SECONDS,))
-
-
-def _work(kind: WorkKind) -> Callable[[SignalContext], SignalValue]:
-    view = "v$sys_time_model" if kind.name == "db_time" else "v$sysstat"
-    return lambda context: known(context, kind.amount(context), view, kind.statistics)
+        yield counted(item, pair, both(pair, kind.read), (SECONDS,))
 
 
 def cache_changes(pair: ComparedSides) -> Iterator[FigureChange]:
@@ -501,14 +489,8 @@ def cache_changes(pair: ComparedSides) -> Iterator[FigureChange]:
             whole = (*both(pair, _all(column)), f"all {'look-ups' if column == LOOKUPS else column}")
             yield counted(item, pair, both(pair, _of_cache(name, column)), fitting(name), whole)
         entries = both(pair, _of_cache(name, "usage"))
-        yield level(
-            ComparedFigure("cache_entries", f"entries of {name}", of=name),
-            pair,
-            entries,
-            "entries",
-            ENTRIES_FACTOR,
-            FEW_ENTRIES,
-        )
+        item = ComparedFigure("cache_entries", f"entries of {name}", of=name)
+        yield level(item, pair, entries, "entries", ENTRIES_FACTOR, FEW_ENTRIES)
 
 
 def _compared(pair: ComparedSides, figure: str) -> str:
@@ -556,22 +538,21 @@ def location_changes(pair: ComparedSides) -> Iterator[FigureChange]:
     if pair.before.mechanism != pair.after.mechanism or pair.before.mechanism is None:
         return
     surface: Surface = pair.before.mechanism
+    view = "v$latch_misses" if surface == "latch" else "v$mutex_sleep"
     sides = [places(context, surface) for context in (pair.before, pair.after)]
+
+    def slept(at: Callable[[Mapping[str, float]], float]) -> tuple[SignalValue, SignalValue]:
+        first, second = (None if side is None else at(side) for side in sides)
+        return known(pair.before, first, view, "sleeps"), known(pair.after, second, view, "sleeps")
+
     leading = {location for side in sides if side for location in list(side)[:MOST_NAMED]}
     most = {location: max(side.get(location, 0.0) for side in sides if side) for location in leading}
-    view = "v$latch_misses" if surface == "latch" else "v$mutex_sleep"
+    everywhere = (*slept(lambda side: sum(side.values())), "all sleeps")
     for location in sorted(leading, key=lambda location: (-most[location], location)):
-        first, second = (
-            (known(context, _at(side, location), view, "sleeps"), known(context, _at(side), view, "sleeps"))
-            for context, side in zip((pair.before, pair.after), sides, strict=True)
-        )
         item = ComparedFigure("location_sleeps", f"sleeps at {location}", of=location, surface=surface)
-        yield counted(item, pair, (first[0], second[0]), OF_WORK, (first[1], second[1], "all sleeps"))
-
-
-def _at(side: Mapping[str, float] | None, location: str | None = None) -> float | None:
-    """Sleeps at a place, or at all of them. A place that the view does not list has none."""
-    return None if side is None else sum(side.values()) if location is None else side.get(location, 0.0)
+        # A place that the view does not list has none.
+        own = slept(lambda side, here=location: side.get(here, 0.0))  # type: ignore[misc]
+        yield counted(item, pair, own, OF_WORK, everywhere)
 
 
 def places(context: SignalContext, surface: Surface) -> Mapping[str, float] | None:

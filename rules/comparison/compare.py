@@ -1,29 +1,43 @@
 """compare(): one Delta against another, figure by figure, per unit of work. Noise and ordinary variation are not a change."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
+from math import inf
+from statistics import median
 from typing import Literal
 
-from collectors.model import Basis, Delta
-from rules.baseline import UsualRange, figures
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Basis, Delta, Missing, number
+from rules.baseline import UsualRange, figures, sleeps_of
 from rules.cause import Cause
 from rules.comparison.changes import (
+    OF_TIME,
+    OF_WORK,
     ChangeVerification,
+    ComparedFigure,
     ComparedSides,
     Comparison,
     FigureChange,
     NotVerified,
     Side,
     WorkDone,
+    beyond_noise,
+    both,
     cache_changes,
+    counted,
+    incomparable,
+    known,
+    level,
     location_changes,
+    untold,
     work_changes,
     work_per_second,
 )
-from rules.comparison.waits import child_changes, cost_changes, surface_changes
-from rules.context import MINIMUM_SLEEPS, SignalContext
+from rules.context import MINIMUM_SLEEPS, SURFACE_EVENTS, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import count, percent, rough, sentence, whole_percent
 from rules.model import DiagnosisBasis, Severity, Surface
+from rules.signals.latch import hold_anomaly, sleeps_and_gets
+from rules.signals.quantities import enough_of_all
 
 UNEQUAL = 3.0
 """The comparison names windows, or loads, if one is this many times the other."""
@@ -106,9 +120,10 @@ def _sentence(pair: ComparedSides, changes: Sequence[FigureChange], mark: str | 
     lead = f"After the mark `{mark}`, " if mark else ""
     if _crosses(pair):
         cost = next(change for change in changes if change.name == "row_cache_wait_share")
+        guards = ["mutexes" if side.mechanism == "mutex" else "latches" for side in (pair.before, pair.after)]
         return sentence(
-            f"{lead}{_guards(pair.before)} guard the row cache before and {_guards(pair.after)} after, so their sleeps "
-            f"cannot be compared item by item; {_lowered(cost)}."
+            f"{lead}{guards[0]} guard the row cache before and {guards[1]} after, so their sleeps cannot be compared item by "
+            f"item; {_lowered(cost)}."
         )
     top = _deciding(changes)
     # A side too small for DB time is too small for the verdict. One too small for a rare event may still be enough.
@@ -120,11 +135,10 @@ def _sentence(pair: ComparedSides, changes: Sequence[FigureChange], mark: str | 
         said = "" if top.too_little else f": {top.why}"
         return sentence(f"{lead}what changed is unknown{said}.")
     held = next((change for change in changes if change.name == "hold_anomaly" and top.name == "child_sleeps"), None)
-    return sentence(f"{lead}{_lowered(top)}{_anomaly(held, top)}{_rest(top)}{_worth(pair)}.")
-
-
-def _guards(context: SignalContext) -> str:
-    return "mutexes" if context.mechanism == "mutex" else "latches"
+    rest = "; some remain" if top.verdict == "changed" and top.direction == "fell" and top.after else ""
+    cheap = {pair.before.gate, pair.after.gate} == {Severity.INFO}
+    worth = "; row cache waits cost next to nothing on either side" if cheap else ""
+    return sentence(f"{lead}{_lowered(top)}{_of_anomaly(held, top)}{rest}{worth}.")
 
 
 def _lowered(change: FigureChange) -> str:
@@ -132,22 +146,12 @@ def _lowered(change: FigureChange) -> str:
     return change.sentence[:1].lower() + change.sentence[1:].rstrip(".")
 
 
-def _anomaly(held: FigureChange | None, top: FigureChange) -> str:
+def _of_anomaly(held: FigureChange | None, top: FigureChange) -> str:
     """How the hold anomaly changed, next to the sleeps of the same child."""
     if held is None or held.before is None or held.after is None or held.verdict != "changed":
         return ""
     went = "" if held.direction == top.direction else f" {held.direction}"
     return f" and the hold anomaly index{went} from {rough(held.before)} to {rough(held.after)}"
-
-
-def _rest(top: FigureChange) -> str:
-    return "; some remain" if top.verdict == "changed" and top.direction == "fell" and top.after else ""
-
-
-def _worth(pair: ComparedSides) -> str:
-    """A remark that both sides cost next to nothing. Empty otherwise."""
-    gates = {pair.before.gate, pair.after.gate}
-    return "; row cache waits cost next to nothing on either side" if gates == {Severity.INFO} else ""
 
 
 def _notes(pair: ComparedSides) -> Iterator[str]:
@@ -194,12 +198,8 @@ def _windows(before: Basis, after: Basis) -> Iterator[str]:
 def _order(before: Basis, after: Basis) -> Iterator[str]:
     if comparable_times(before.end, after.begin) and before.end and after.begin and before.end > after.begin:
         later = comparable_times(before.begin, after.end) and before.begin and after.end and before.begin >= after.end
-        same = before == after
-        yield (
-            "both sides are the same window"
-            if same
-            else ("after is the earlier of the two" if later else "the two windows overlap")
-        )
+        order = "after is the earlier of the two" if later else "the two windows overlap"
+        yield "both sides are the same window" if before == after else order
 
 
 def comparable_times(time: datetime | None, other: datetime | None) -> bool:
@@ -218,6 +218,181 @@ def _loads(pair: ComparedSides) -> Iterator[str]:
                     "the load, so even sleeps per piece of work differ from those of the same load"
                 )
                 return
+
+
+# What the waits cost, and the sleeps and waits on each surface.
+
+PRINTED_SECONDS = 1.0
+"""A report prints time in whole seconds, so less than one is noise."""
+ANOMALY_FACTOR = 2.0
+"""An index based on few sleeps of other children is an estimate. A smaller difference than this means it is the same."""
+FEW_SLEEPS = 10.0
+"""With fewer sleeps of the other children, or if the usual one has none, the index is a lower bound that grows with gets."""
+SAME_GETS = 1.5
+"""Lower bounds are compared only if the gets of one side are at most this many times those of the other."""
+
+
+def cost_changes(pair: ComparedSides) -> Iterator[FigureChange]:
+    """The cost of row cache waits, in total and by surface, as a share of DB time if that is known."""
+    whole = ComparedFigure("row_cache_wait_share", "row cache waits", figure="row_cache_wait_share")
+    yield _waits(pair, whole, lambda context: context.row_cache_wait_seconds, _events)
+    for surface, name in SURFACE_EVENTS.items():
+        if surface in pair.before.surfaces and surface in pair.after.surfaces:
+            item = ComparedFigure(f"{surface}_wait_share", f"waits for `{name}`", surface=surface)
+            yield _waits(
+                pair,
+                item,
+                partial(SignalContext.surface_wait_seconds, surface=surface),
+                _lock_waits if surface == "lock" else sleeps_of,
+            )
+
+
+def _waits(
+    pair: ComparedSides,
+    item: ComparedFigure,
+    waited: Callable[[SignalContext], float | None],
+    events: Callable[[SignalContext], float | None],
+) -> FigureChange:
+    """Seconds waited. They come in waits of an average length, so their noise counts twice that length for the spread."""
+    readings = both(pair, lambda context: known(context, waited(context), "v$system_event", "time_waited_micro"))
+    seconds = sum(reading.value for reading in readings if isinstance(reading, Known))
+    waits = sum(events(side) or 0.0 for side in (pair.before, pair.after))
+    printed = PRINTED_SECONDS if pair.before.printed or pair.after.printed else 0.0
+    each = 2 * seconds / waits if seconds and waits else 1.0
+    return counted(item, pair, readings, OF_TIME, size=max(each, printed))
+
+
+def _events(context: SignalContext) -> float | None:
+    """Waits and sleeps behind the time lost on the row cache."""
+    return (sleeps_of(context) or 0.0) + (_lock_waits(context) or 0.0)
+
+
+def _lock_waits(context: SignalContext) -> float | None:
+    """Waits for row cache lock. Zero if the view was read and does not list them."""
+    if isinstance(context.delta.read("v$system_event"), Missing):
+        return None
+    named = any(row.get("event") == ROW_CACHE_LOCK_EVENT for row in context.delta.rows("v$system_event"))
+    return context.delta.cell("v$system_event", "event", ROW_CACHE_LOCK_EVENT, "total_waits") if named else 0.0
+
+
+def surface_changes(pair: ComparedSides) -> Iterator[FigureChange]:
+    """Latch, mutexes, lock and result cache latch as a whole, each if both sides have it."""
+    guarded = [surface for surface in pair.before.surfaces if surface in pair.after.surfaces]
+    if "latch" in guarded:
+        for column in ("gets", "misses", "sleeps"):
+            figure = {"gets": "latch_gets_per_second", "sleeps": "sleeps_per_second"}.get(column)
+
+            def read(context: SignalContext, column: str = column) -> SignalValue:
+                return known(context, number(context.latch_row.get(column)), "v$latch", column)
+
+            item = ComparedFigure(f"latch_{column}", f"{column} of the row cache latch", surface="latch", figure=figure)
+            yield counted(item, pair, both(pair, read), OF_WORK)
+    if "mutex" in guarded:
+        item = ComparedFigure(
+            "mutex_sleeps", "sleeps on row cache mutexes", surface="mutex", figure="sleeps_per_second"
+        )
+        readings = both(pair, lambda context: known(context, sleeps_of(context), "v$mutex_sleep", "sleeps"))
+        yield counted(item, pair, readings, OF_WORK)
+    item = ComparedFigure("lock_waits", f"number of waits for `{ROW_CACHE_LOCK_EVENT}`", surface="lock")
+    lock = both(pair, lambda context: known(context, _lock_waits(context), "v$system_event", "total_waits"))
+    yield counted(item, pair, lock, OF_WORK)
+    slept = both(pair, _result_cache_sleeps)
+    if any(isinstance(reading, Known) for reading in slept):
+        item = ComparedFigure("result_cache_sleeps", "sleeps on the result cache latch", surface="result-cache")
+        yield counted(item, pair, slept, OF_WORK)
+
+
+def _result_cache_sleeps(context: SignalContext) -> SignalValue:
+    return known(context, context.delta.cell("v$latch", "name", RESULT_CACHE_LATCH, "sleeps"), "v$latch", "sleeps")
+
+
+def child_changes(pair: ComparedSides) -> Iterator[FigureChange]:
+    """The hot child of the side that slept more: its sleeps and its hold anomaly. Empty if mutexes guard one side."""
+    if "mutex" in (pair.before.mechanism, pair.after.mechanism):
+        return
+    cache = sick_cache(pair)
+    if cache is None:
+        return
+    slept, held = (
+        ComparedFigure("child_sleeps", f"sleeps on {cache}", of=cache, surface="latch"),
+        ComparedFigure("hold_anomaly", f"the hold anomaly index of {cache}", of=cache, surface="latch"),
+    )
+    yield counted(slept, pair, both(pair, lambda context: child_sleeps(context, cache)), OF_WORK)
+    yield _held(held, pair, cache)
+
+
+def sick_cache(pair: ComparedSides) -> str | None:
+    """The cache behind the child with the most sleeps of either side. None if no child's cache is known."""
+    hottest: list[tuple[float, str]] = []
+    for context in (pair.before, pair.after):
+        if context.hot is not None and context.hot.name is not None:
+            row = next(row for row in context.children if row.get("child#") == context.hot_child)
+            slept = number(row.get("sleeps")) or 0.0
+            hottest.append((slept / (context.delta.basis.seconds or 1.0), context.hot.name))
+    return max(hottest, default=(0.0, None))[1]
+
+
+def children_of(context: SignalContext, cache: str) -> tuple[int, ...]:
+    """The children that guard a cache, or each of several joined by +."""
+    return context.map.guarding(cache.split("+"))
+
+
+def child_sleeps(context: SignalContext, cache: str) -> SignalValue:
+    """Sleeps on the children that guard a cache."""
+    own = children_of(context, cache)
+    rows = [row for row in context.children if row.get("child#") in own]
+    if not own and context.children:
+        return Unknown("x$kqrst", f"which child guards {cache} is not known", context.why_unknown("x$kqrst").way_out)
+    return known(context, context.sum_of(rows, "sleeps"), "v$latch_children", "sleeps")
+
+
+def _held(item: ComparedFigure, pair: ComparedSides, cache: str) -> FigureChange:
+    """The index of both sides. As a lower bound it changes only with the child's own sleeps per get, over similar windows."""
+    before, after = readings = both(pair, lambda context: _anomaly(context, cache))
+    if isinstance(before, Unknown) or isinstance(after, Unknown):
+        return untold(item, before, after)
+    (own, others), (own_after, others_after) = (
+        _slept_and_asked(context, cache) for context in (pair.before, pair.after)
+    )
+    slept = [sum(sleeps for sleeps, _ in side) for side in (others, others_after)]
+    if min(slept) >= FEW_SLEEPS and not any(_floored(side) for side in (others, others_after)):
+        return level(item, pair, readings, "", ANOMALY_FACTOR)
+    low, high = sorted(sum(gets for _, gets in side) for side in (others, others_after))
+    if high > SAME_GETS * low:
+        few = f"too few sleeps of other children over windows that differ ({count(slept[0])} and {count(slept[1])})"
+        each = " and ".join(rough(sleeps / gets) for sleeps, gets in (own, own_after))
+        return incomparable(item, before.value, after.value, f"{few}; sleeps per get of {cache} itself are {each}")
+    moved = beyond_noise(own[0], own_after[0], own[1], own_after[1])
+    return level(item, pair, readings, "", ANOMALY_FACTOR if moved else inf)
+
+
+def _floored(others: Sequence[tuple[float, float]]) -> bool:
+    """Whether the child that is the usual of the index slept never and counts as one sleep."""
+    plain, floored = (median(max(sleeps, least) / gets for sleeps, gets in others) for least in (0.0, 1.0))
+    return plain != floored
+
+
+def _slept_and_asked(context: SignalContext, cache: str) -> tuple[tuple[float, float], Sequence[tuple[float, float]]]:
+    """Sleeps and gets of the child of a cache, and of each other child, in a scene with a known index."""
+    gets = enough_of_all(context, "gets")
+    own, others = sleeps_and_gets(context, _child(context, cache), gets.value if isinstance(gets, Known) else 0.0)
+    return own or (0.0, 1.0), tuple(others.values())
+
+
+def _anomaly(context: SignalContext, cache: str) -> SignalValue:
+    slept = child_sleeps(context, cache)
+    if isinstance(slept, Unknown):
+        return slept
+    total = context.children_sleeps or 0.0
+    if total < MINIMUM_SLEEPS:
+        return Unknown("v$latch_children", f"too few events: {total:,.0f} sleeps of all children", context.busier)
+    return hold_anomaly(context, _child(context, cache))
+
+
+def _child(context: SignalContext, cache: str) -> int:
+    """The child with the most sleeps of those that guard a cache."""
+    sleeps = {row.get("child#"): number(row.get("sleeps")) or 0.0 for row in context.children}
+    return max(children_of(context, cache), key=lambda child: (sleeps.get(child, 0.0), -child))
 
 
 # verified(): whether a change ended a trouble: sleeps fell beyond noise, and the work went on.
@@ -251,8 +426,8 @@ def verified(comparison: Comparison | None, cause: Cause) -> ChangeVerification 
     if not sleeps.counted_before or sleeps.counted_before < MINIMUM_SLEEPS:
         slept = "unknown" if sleeps.counted_before is None else count(sleeps.counted_before)
         return open_because("too few events", f"{slept} {sleeps.title} before, at least {MINIMUM_SLEEPS} are needed")
-    gone = _load_that_went(comparison, cause)
-    if gone is not None:
+    load = _load(comparison, cause)
+    if (gone := _load_that_went(load)) is not None:
         return open_because("the load went too", gone)
     if sleeps.before is None or sleeps.after is None:
         return open_because("no data after", f"there are no sleeps per piece of work: {sleeps.why}")
@@ -261,9 +436,9 @@ def verified(comparison: Comparison | None, cause: Cause) -> ChangeVerification 
         return open_because("too few events", f"{due}; wait until more work is done")
     if sleeps.verdict != "changed" or sleeps.direction != "fell":
         return open_because("sleeps did not fall", sleeps.sentence)
-    return ChangeVerification(
-        cause=cause.id, because=f"{sleeps.sentence} {_work_words(comparison, cause)}", change=sleeps
-    )
+    work = [f"{name.replace('_', ' ')} at {whole_percent(after / before)}" for name, before, after in load]
+    because = f"{sleeps.sentence} The work went on: {' and '.join(work)} of before."
+    return ChangeVerification(cause=cause.id, because=because, change=sleeps)
 
 
 def _unknown(comparison: Comparison | None, sleeps: FigureChange | None) -> str:
@@ -288,21 +463,16 @@ def _of_surface(comparison: Comparison, cause: Cause, surface: Surface) -> Figur
     return comparison.find(SLEEPS[surface][-1])
 
 
-def _asked(cause: Cause) -> list[str]:
-    """The kinds of work that must have gone on for this cause."""
-    return list(dict.fromkeys(ASKING[name] for name in cause.caches if name in ASKING))
-
-
 def _load(comparison: Comparison, cause: Cause) -> list[tuple[str, float, float]]:
     """Work per second before and after: what uses the cause's caches, and the first general measure that both sides have."""
     before, after = comparison.before.work, comparison.after.work
     general = [name for name in WORK if before.get(name) and name in after][:1]
-    names = dict.fromkeys([*(name for name in _asked(cause) if before.get(name) and name in after), *general])
+    asked = [ASKING[cache] for cache in cause.caches if cache in ASKING]
+    names = dict.fromkeys([*(name for name in asked if before.get(name) and name in after), *general])
     return [(name, before[name], after[name]) for name in names]
 
 
-def _load_that_went(comparison: Comparison, cause: Cause) -> str | None:
-    load = _load(comparison, cause)
+def _load_that_went(load: Sequence[tuple[str, float, float]]) -> str | None:
     if not load:
         return "the amount of work is not known on both sides"
     for name, before, after in load:
@@ -310,11 +480,3 @@ def _load_that_went(comparison: Comparison, cause: Cause) -> str | None:
             words = name.replace("_", " ")
             return f"{words} fell from {rough(before)} to {rough(after)} per second, to {percent(after / before)}"
     return None
-
-
-def _work_words(comparison: Comparison, cause: Cause) -> str:
-    words = [
-        f"{name.replace('_', ' ')} at {whole_percent(after / before)}"
-        for name, before, after in _load(comparison, cause)
-    ]
-    return f"The work went on: {' and '.join(words)} of before."

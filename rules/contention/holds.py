@@ -251,7 +251,7 @@ def times_of(row: LatchCounts) -> LatchTimes:
     return invert(row.population, row.gets_per_second, row.miss_ratio)
 
 
-def fit_hold(rows: Sequence[LatchCounts], handoff: float = HANDOFF) -> HoldModel:
+def fit_hold(rows: Sequence[LatchCounts]) -> HoldModel:
     """ln S against ln U by weighted least squares with the prior of ε; rows count by their share of misses.
 
     The scatter is fitted together with ε: few or wild rows leave ε near its prior.
@@ -260,7 +260,7 @@ def fit_hold(rows: Sequence[LatchCounts], handoff: float = HANDOFF) -> HoldModel
     weights = np.array([row.miss_ratio for row in rows])
     weights = weights / weights.mean()
     used = np.array([row.gets_per_second * hold for row, hold in zip(rows, holds, strict=True)])
-    bare = np.array([hold * row.speed / (1 + handoff * row.miss_ratio) for row, hold in zip(rows, holds, strict=True)])
+    bare = np.array([hold * row.speed / (1 + HANDOFF * row.miss_ratio) for row, hold in zip(rows, holds, strict=True)])
     x, y = np.log(used), np.log(bare)
     x_mean, y_mean = float(np.average(x, weights=weights)), float(np.average(y, weights=weights))
     exponent, spread, noise = _regression(x - x_mean, y - y_mean, weights)
@@ -293,11 +293,6 @@ def log_mean(values: Sequence[float], weights: Sequence[float]) -> float:
 def hold_seconds(instructions: float, cycles_per_instruction: float, clock_hz: float) -> float:
     """Seconds that this many instructions take, S = instructions·CPI/f. Only valid if the holder's own code was counted."""
     return instructions * cycles_per_instruction / clock_hz
-
-
-def hold_factor(cycles_per_instruction_before: float, cycles_per_instruction_after: float) -> float:
-    """The effect of a change of CPI on a hold of the same instructions."""
-    return cycles_per_instruction_after / cycles_per_instruction_before
 
 
 def timed_poll_seconds(granularity: float, need: float) -> float:
@@ -370,9 +365,9 @@ class SleepModel:
         return max(MOST_PER_MISS, self.per_miss)
 
 
-def spin_budget(clock_hz: float = CLOCK_HZ, spins: int = SPINS) -> float:
+def spin_budget(clock_hz: float = CLOCK_HZ) -> float:
     """Seconds an exclusive latch spins before it sleeps."""
-    return spins * TICKS_PER_SPIN / clock_hz
+    return SPINS * TICKS_PER_SPIN / clock_hz
 
 
 def implied_budget(row: LatchCounts) -> float | None:

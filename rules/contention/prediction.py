@@ -116,7 +116,8 @@ def calibrate(
     return LatchModel(
         state.population,
         log_mean(thinks, weights),
-        _think_spread(thinks),
+        # The scatter of the mean; 2 % for one interval.
+        float(np.std(np.log(thinks), ddof=1)) / sqrt(len(thinks)) if len(thinks) > 1 else 0.02,
         hold,
         sleep,
         state.speed,
@@ -159,11 +160,6 @@ def _think(row: LatchCounts, cost: float) -> float:
     """Seconds of think at full speed, without what sleeps cost besides the queue."""
     apparent = times_of(row).think
     return max(apparent - row.sleeps_per_get * cost, 0.05 * apparent) * row.speed
-
-
-def _think_spread(thinks: Sequence[float]) -> float:
-    """Scatter of the mean of ln think; 2 % for one interval."""
-    return float(np.std(np.log(thinks), ddof=1)) / sqrt(len(thinks)) if len(thinks) > 1 else 0.02
 
 
 def _sleep_cost(rows: Sequence[LatchCounts], sleep: SleepModel) -> float:
@@ -233,18 +229,15 @@ def _within_reach(model: LatchModel, change: LoadChange) -> None:
     """NotPredictable if the change is beyond what a model of counters can predict."""
     if min(change.gets, change.hold) <= 0:
         raise NotPredictable("gets and hold are factors above 0")
-    for what, factor in (("hold", change.hold), (_load_in_words(change), change.gets * change.hold)):
+    # The load is gets times hold. The queue depends on nothing else of either.
+    load = "gets" if change.hold == 1 else "the load (gets by hold)"
+    for what, factor in (("hold", change.hold), (load, change.gets * change.hold)):
         if not 1 / FARTHEST <= factor * SLACK <= FARTHEST * SLACK**2:
             raise NotPredictable(
                 f"{what} × {factor:g} is beyond ×{FARTHEST:g} of what was observed: "
                 f"change it in steps and measure between"
             )
     _enough_processors(model, change.processes or model.processes)
-
-
-def _load_in_words(change: LoadChange) -> str:
-    """The load is gets times hold. The queue depends on nothing else of either."""
-    return "gets" if change.hold == 1 else "the load (gets by hold)"
 
 
 def _enough_processors(model: LatchModel, processes: int) -> None:

@@ -45,20 +45,6 @@ class LatchState:
     """Processes at the latches on average, holders included."""
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkLoad:
-    """A closed network in equilibrium."""
-
-    throughput: float
-    """Cycles per second of all processes together."""
-    utilisation: Array
-    """Share of time each station is busy."""
-    queue: Array
-    """Processes at each station, including the one in service."""
-    arrival_busy: Array
-    """Chance that an arrival finds the station busy."""
-
-
 def state_chances(processes: int, ratios: Array) -> Array:
     """Chance of 0…N processes at one latch, by the closed form; a row per ratio."""
     steps = np.log(processes - np.arange(processes)) + np.log(ratios)[:, None]
@@ -66,19 +52,6 @@ def state_chances(processes: int, ratios: Array) -> Array:
     raised = np.exp(weights - weights.max(axis=1, keepdims=True))
     chances: Array = raised / raised.sum(axis=1, keepdims=True)
     return chances
-
-
-def exact_mva(processes: int, think: float, demands: Sequence[float]) -> NetworkLoad:
-    """Exact mean value analysis of one think station and single servers with these demands in seconds per cycle."""
-    demand = np.asarray(demands, dtype=np.float64)
-    queue = np.zeros_like(demand)
-    throughput, busy = 0.0, np.zeros_like(demand)
-    for population in range(1, processes + 1):
-        busy = throughput * demand
-        residence = demand * (1.0 + queue)
-        throughput = population / (think + float(residence.sum()))
-        queue = throughput * residence
-    return NetworkLoad(throughput, throughput * demand, queue, busy)
 
 
 def latch_state(processes: int, ratio: float | Array, latches: int | Array = 1) -> LatchState:
@@ -112,11 +85,6 @@ def invert(processes: int, gets_per_second: float, miss_ratio: float) -> LatchTi
     ratio = ratio_for(processes, miss_ratio)
     hold = float(latch_state(processes, ratio).held[0]) / gets_per_second
     return LatchTimes(hold, hold / ratio)
-
-
-def light_load_hold(processes: int, gets_per_second: float, miss_ratio: float) -> float:
-    """Seconds of hold while misses are rare: S ≈ p·N/((N − 1)·λ)."""
-    return miss_ratio * processes / ((processes - 1) * gets_per_second)
 
 
 def mean_wait(processes: int, ratio: float) -> float:
@@ -377,8 +345,8 @@ FORMS: Mapping[str, tuple[bool, bool]] = {
 """Form of D → whether it has the terms s and e."""
 
 
-def fit_partitions(cells: Sequence[TableCell], processes: int, form: str | None = None) -> PartitionFit:
-    """The terms of a table. Without `form` the data choose. ValueError with fewer than LEAST_CELLS cells.
+def fit_partitions(cells: Sequence[TableCell], processes: int) -> PartitionFit:
+    """The terms of a table, in the form that the data choose. ValueError with fewer than LEAST_CELLS cells.
 
     Four cells fit both two-term forms equally. Then s + c/AN is used, unless it makes the part per item longer than the part
     per batch: the fixed part of a critical section is the longer one, so a cost that grows with the batch explains it better.
@@ -389,8 +357,6 @@ def fit_partitions(cells: Sequence[TableCell], processes: int, form: str | None 
         )
     if len({cell.batch for cell in cells}) < 2 or len({cell.partitions for cell in cells}) < 2:
         raise ValueError("the table varies only one of partitions and batch: measure at least two of each")
-    if form is not None:
-        return _fit(cells, processes, form)
     plain, grown = _fit(cells, processes, "s + c/AN"), _fit(cells, processes, "c/AN + e·AN")
     if len(cells) == LEAST_CELLS:
         return grown if plain.terms.per_item > plain.terms.per_batch else plain

@@ -203,6 +203,8 @@ def _held(
     micro = number(row.get("wait_time_micro"))
     is_waiting = row.get("state") == "WAITING"
     entry = read_key(cache, text(row.get("key")))
+    # The chain that the session ends; none if it waits behind another session itself, or is in no chain.
+    chain = next((each for each in chains if each.end and (each.end.instance, each.end.sid) == (instance, sid)), None)
     return Blocker(
         cache=cache,
         key=text(row.get("key")),
@@ -221,7 +223,7 @@ def _held(
         **who(row),
         waits_for=text(row.get("event")) if is_waiting else None,
         waits_seconds=micro / 1e6 if is_waiting and micro is not None else None,
-        **_ending(_chain_of(sid, instance, chains), _not_at_the_end(row, chains)),
+        **_ending(chain, _not_at_the_end(row, chains)),
     )
 
 
@@ -231,11 +233,6 @@ def _not_at_the_end(row: Row, chains: Sequence[WaitChain]) -> str:
         return NO_SESSION.format(text(row.get("saddr")) or "it gives")
     named = {(waiter.instance, waiter.sid) for chain in chains for waiter in chain.waiters}
     return MIDDLE if (whole(row.get("instance")), whole(row.get("sid"))) in named else UNFOLLOWED
-
-
-def _chain_of(sid: int | None, instance: int | None, chains: Sequence[WaitChain]) -> WaitChain | None:
-    """The chain that a session ends. None if it waits behind another session itself, or is in no chain."""
-    return next((each for each in chains if each.end and (each.end.instance, each.end.sid) == (instance, sid)), None)
 
 
 def _ending(chain: WaitChain | None, otherwise: str = MIDDLE) -> dict[str, str | None]:

@@ -76,7 +76,10 @@ def _end(end: ChainSession, held: Blocker | None) -> TreeLine:
     if end.event is not None:
         known = event_of(end.event)
         meaning = "" if known is None else f"so for {known.who}" if known.own is None else known.own
-        words.append(f"itself waits for {end.event}{_own_wait(end.waited_seconds)}" + f" ({meaning})" * bool(meaning))
+        # A short wait says that it is getting on.
+        short = end.waited_seconds is not None and end.waited_seconds < 1
+        waited = ", for less than 1 second" if short else _since(end.waited_seconds)
+        words.append(f"itself waits for {end.event}{waited}" + f" ({meaning})" * bool(meaning))
     if end.undo_blocks is not None:
         words.append(f"undo to roll back: {count(end.undo_blocks)} blocks")
     if end.coordinator is not None:
@@ -125,11 +128,6 @@ def _waiter(session: ChainSession) -> TreeLine:
 
 def _since(seconds: float | None) -> str:
     return "" if seconds is None or seconds < 1 else f", for {spoken(seconds)}"
-
-
-def _own_wait(seconds: float | None) -> str:
-    """How long the end waits. A short wait says that it is getting on."""
-    return ", for less than 1 second" if seconds is not None and seconds < 1 else _since(seconds)
 
 
 def remarks(chain: WaitChain) -> Iterator[str]:
@@ -200,9 +198,9 @@ def not_shown(found: Blockers) -> Iterator[str]:
         yield f"{count(more)} smaller chain{'s are' if more > 1 else ' is'} not shown."
 
 
-def shown_first(chains: Sequence[WaitChain], most: int = MOST_TREES) -> Sequence[WaitChain]:
+def shown_first(chains: Sequence[WaitChain]) -> Sequence[WaitChain]:
     """The trees that fit: one with an action first, then the largest."""
-    return sorted(chains, key=lambda chain: (chain.action is None, -chain.waiting))[:most]
+    return sorted(chains, key=lambda chain: (chain.action is None, -chain.waiting))[:MOST_TREES]
 
 
 LEFT_ALONE = "Kill no background process, and no waiting session: that frees nothing, and pools open new ones at once."

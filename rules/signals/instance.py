@@ -102,6 +102,18 @@ def waited_for_event(context: SignalContext, subject: Subject) -> SignalValue:
     return Known(waited, f"{waited:,.1f} s of {subject.parameter}")
 
 
+def sessions_in_event(context: SignalContext, subject: Subject) -> SignalValue:
+    """Sessions, background ones included, that waited at one time for the event that the condition names as its parameter."""
+    waited, seconds = waited_for_event(context, subject), QUANTITIES["seconds"].read(context, subject)
+    if not isinstance(waited, Known) or not isinstance(seconds, Known):
+        return seconds if isinstance(waited, Known) else waited
+    everybody = context.delta.cell("v$system_event", "event", str(subject.parameter), "time_waited_micro")
+    total = waited.value if everybody is None else everybody / 1e6
+    return Known(
+        total / seconds.value, f"{total:,.1f} s of {subject.parameter} in {seconds.value:,.0f} s", total, seconds.value
+    )
+
+
 def average_library_cache_wait(context: SignalContext, subject: Subject) -> SignalValue:
     """Average wait for `library cache lock` or `library cache pin`, whichever cost more time."""
     dearer = max(LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN, key=lambda event: context.waited_seconds((event,)) or 0.0)

@@ -12,6 +12,7 @@ from rules.samples import LATCH_EVENT
 from rules.signals import SIGNALS
 from rules.signals.instance import average_wait
 from rules.signals.quantities import Subject, certain, enough_of_all, enough_sleeps, share
+from rules.waiting import waits_of
 
 PARENT_GET = ("kqrpre: find obj", "kqreqd: reget", "kqreqd")
 
@@ -207,6 +208,8 @@ def average_latch_wait(context: SignalContext, subject: Subject) -> SignalValue:
 # Signals of other latches. If they are slow too, the trouble is not in the dictionary.
 
 LONG_SLEEP_MS = 50.0
+BUFFER_CHAINS = "cache buffers chains"
+"""A report has it among the latches. No poll adds up its children: its wait event tells the same."""
 MINIMUM_NEIGHBOUR_SLEEPS = 10
 """Fewer sleeps of one latch than this do not show how long a sleep lasts."""
 
@@ -219,6 +222,10 @@ def slow_neighbours(context: SignalContext, subject: Subject) -> SignalValue:
     others = [
         row for row in context.delta.rows("v$latch") if row.get("name") not in (ROW_CACHE_LATCH, RESULT_CACHE_LATCH)
     ]
+    if others and BUFFER_CHAINS not in {row.get("name") for row in others}:
+        of = f"latch: {BUFFER_CHAINS}"
+        waits = [waits_of(row) for row in context.delta.rows("v$system_event") if row.get("event") == of]
+        others += [{"name": BUFFER_CHAINS, "sleeps": each, "wait_time": micro} for each, micro in waits]
     rounded = ROUNDING_US if context.printed else 0.0
     averages = [
         (str(row.get("name")), average) for row in others if (average := _average_sleep(row, rounded)) is not None

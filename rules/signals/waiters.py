@@ -56,15 +56,12 @@ def share_of_waiters(
     """
     least = ceil(MINIMUM_WAITERS * HALF / min(bound, 1 - bound))
     above = own >= bound * met
-    chance = _chance(range(own, met + 1) if above else range(own + 1), met, bound) if met < least else 0.0
+    # How often so many of those who were met say yes, if each does as often as the bound says.
+    times = (range(own, met + 1) if above else range(own + 1)) if met < least else ()
+    chance = sum(comb(met, each) * bound**each * (1 - bound) ** (met - each) for each in times)
     if chance > CHANCE and not (own == met >= AGREEING):
         return few or too_few_waiters(met, event, least=least)
     return Known(own / met, f"{part_of(own, met)} waiters{beside}", own, met, few=met < FEW)
-
-
-def _chance(times: range, met: int, bound: float) -> float:
-    """How often so many of those who were met say yes, if each does as often as the bound says."""
-    return sum(comb(met, each) * bound**each * (1 - bound) ** (met - each) for each in times)
 
 
 # Sampled waiters, on mutexes and on the row cache lock.

@@ -20,18 +20,13 @@ from service.cli.messages import Answer, fail, say, unwritten
 from service.escape import visible_json
 from service.intake import inputs
 from service.intake.incident import incident, story, under_one_name
-from service.intake.inputs import DEEPEST, MOST_FILES, InputResults, short_names
-from service.intake.logs import Window, window_of
+from service.intake.inputs import DEEPEST, MOST_FILES, InputResults, Window, short_names, window_of
 from service.render import text as text_
 from service.render.incident import incident_as_markdown, incident_as_text
 
 # `latchscope causes …`: the knowledge base, by id or by its number.
 
 causes_cli = typer.Typer(no_args_is_help=True)
-
-
-def _ids() -> list[str]:
-    return list(catalogue())
 
 
 @causes_cli.command("list")
@@ -47,7 +42,10 @@ def list_causes() -> Answer:
 @causes_cli.command("show")
 def show_cause(
     id: Annotated[
-        str, typer.Argument(metavar="ID", help="id of the cause, or its number such as KB-01", autocompletion=_ids)
+        str,
+        typer.Argument(
+            metavar="ID", help="id of the cause, or its number such as KB-01", autocompletion=lambda: list(catalogue())
+        ),
     ],
 ) -> Answer:
     """One cause with its conditions, confirming query, remedy and references."""

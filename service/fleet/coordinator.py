@@ -12,14 +12,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from service.background import SupervisedThread
 from service.config.logs import Audit
 from service.config.settings import Settings
 from service.fleet.exchange import StatusExchange
-from service.metrics.families import DATABASES_OWNED, DATABASES_UNOWNED
+from service.metrics.families import metric
 from service.state.board import Board, MonitoredDatabase, PeerReport
 from service.state.replicas import Lease, Leases, LeasesLost, Ownership
 from service.store.engine import STORE_ERRORS
@@ -308,8 +308,8 @@ class FleetMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Databases that we own, and those that no replica polls."""
-        for family, value in ((DATABASES_OWNED, self._fleet.owned), (DATABASES_UNOWNED, self._fleet.unowned)):
-            yield GaugeMetricFamily(family.name, family.help, value=float(value))
+        yield metric("latchscope_databases_owned", float(self._fleet.owned))
+        yield metric("latchscope_databases_unowned", float(self._fleet.unowned))
 
 
 # Workers for databases that have just become ours. They continue where the former owner stopped.

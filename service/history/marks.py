@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from prometheus_client import CollectorRegistry, Metric
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from collectors.demo.load import Scenario
@@ -32,7 +31,7 @@ from service.history.comparison import (
     comparison,
     diagnosis_at,
 )
-from service.metrics.families import LAST_MARK, MARKS_VERIFIED, RETIRED, VERIFIED_SECONDS
+from service.metrics.families import metric
 from service.state.board import Board
 from service.state.episodes import NOT_VERIFIED, NOT_YET, VERIFIED, Episode, MarkVerdict
 from service.state.window import YEARS
@@ -213,15 +212,15 @@ class Outcomes(Collector):
     def collect(self) -> Iterator[Metric]:
         """The four families. A counter begins at 0 with the first episode of its cause."""
         racs = {watched.name: watched.settings.cluster or "" for watched in self._board}
-        marks = GaugeMetricFamily(LAST_MARK.name, LAST_MARK.help, labels=["db", "rac"])
+        marks = metric("latchscope_change_mark_timestamp_seconds", labels=["db", "rac"])
         for name, at in self._marks.items():
             marks.add_metric([name, racs.get(name, "")], at)
-        retired, now = GaugeMetricFamily(RETIRED.name, RETIRED.help, labels=["db"]), datetime.now(UTC)
+        retired, now = metric("latchscope_database_retired", labels=["db"]), datetime.now(UTC)
         for name, since in self._retired.items():
             if now - since < RETIRED_FOR:
                 retired.add_metric([name], 1.0)
-        counts = CounterMetricFamily(MARKS_VERIFIED.name, MARKS_VERIFIED.help, labels=["db", "rac", "cause"])
-        seconds = CounterMetricFamily(VERIFIED_SECONDS.name, VERIFIED_SECONDS.help, labels=["db", "rac", "cause"])
+        counts = metric("latchscope_verified_remedies_total", labels=["db", "rac", "cause"])
+        seconds = metric("latchscope_verified_remedy_seconds_total", labels=["db", "rac", "cause"])
         begun = {(watched.name, each.cause) for watched in self._board.own() for each in watched.episodes.all}
         for name, cause in sorted(begun | self._verified.keys()):
             labels = [name, racs.get(name, ""), cause]

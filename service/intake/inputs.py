@@ -4,20 +4,28 @@ The content of an input decides what it is, never its name: a capture, a report,
 them. A log is read as a stream, whatever its size; everything else is read whole, up to a limit.
 """
 
+import codecs
+import gzip
 import io
 import os
 import re
 import sys
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
+
+import yaml
 
 from collectors.capture import delta_of, is_json, load, looks_like_capture
 from collectors.errors import InputError
+from collectors.logs import alert, trace
 from collectors.model import ROW_CACHE_LATCH, Delta, DeltaSource, NotComparable, Row, number
 from collectors.reports.read import NOTE as PERIODS_NOTE
 from collectors.reports.read import looks_like_report, opened, read_opened
@@ -26,10 +34,12 @@ from rules.base import Frozen
 from rules.engine import cannot_tell, diagnose
 from rules.model import CANNOT_TELL, Diagnosis
 from service.intake.archives import (
+    GZIP,
     LIMITS,
     MIB,
     Limits,
     TooLarge,
+    damaged,
     gunzipped,
     is_container,
     is_gzip,
@@ -42,8 +52,164 @@ from service.intake.archives import (
     unpacked_member,
     unread_kind,
 )
-from service.intake.foreign import named, without_utf16
-from service.intake.logs import EVERYTHING, HEAD_BYTES, Window, gunzipped_log, log_reader, read_log, rejoined
+
+# Log files: which reader takes them, the window of time, and streams that are never read whole.
+
+HEAD_BYTES = alert.HEAD_BYTES
+"""Bytes of the begin of a file that show what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """From when to when lines of a log count. A bound without a zone is by the clock of the log; None: no bound."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def __bool__(self) -> bool:
+        return self.since is not None or self.until is not None
+
+
+EVERYTHING = Window()
+
+
+def window_of(since: str | None, until: str | None) -> Window:
+    """A window from two times as people write them. Raises ValueError with what is wrong."""
+    window = Window(_moment("since", since), _moment("until", until))
+    begin, end = window.since, window.until
+    if begin and end and begin.replace(tzinfo=None) >= end.replace(tzinfo=None):
+        raise ValueError(f"--since {since} is not before --until {until}; give the earlier time to --since")
+    return window
+
+
+def _moment(name: str, written: str | None) -> datetime | None:
+    if written is None:
+        return None
+    try:
+        return datetime.fromisoformat(written.strip())
+    except ValueError:
+        raise ValueError(
+            f"--{name} {written!r} is not a time; write it as 2026-03-01T14:00, by the clock of the log, or with a zone, as "
+            "2026-03-01T14:00+01:00"
+        ) from None
+
+
+Read = Callable[[IO[bytes], str, datetime | None, datetime | None], Delta]
+"""Reads a log, by its stream, its name, and from when to when. It takes the stream in pieces and keeps a bounded part."""
+
+
+def log_reader(head: bytes) -> Read | None:
+    """The reader of a file with this begin. None if it is no log file."""
+    if spool.looks_like_spool(head) or looks_like_report(head):
+        return None
+    if trace.looks_like_trace(head):
+        return trace.read
+    return alert.read if alert.looks_like_alert_log(head) else None
+
+
+def read_log(read: Read, stream: IO[bytes], name: str, window: Window = EVERYTHING) -> Delta:
+    """The Delta of a log. `name` is its display name. Raises InputError."""
+    try:
+        return read(stream, name, window.since, window.until)
+    except (OSError, EOFError, zlib.error) as error:
+        raise damaged(name, error) from None
+
+
+# Streams.
+
+
+class _Rejoined:
+    """A whole stream again whose begin was read already. `told` hears how many bytes of it were taken."""
+
+    def __init__(self, head: bytes, rest: IO[bytes], told: Callable[[int], object]) -> None:
+        self._head, self._rest, self._told = head, rest, told
+        self.taken = 0
+        """Bytes that were read of it."""
+
+    def read(self, size: int = -1) -> bytes:
+        """At most so many bytes; all of them without a size."""
+        if self._head and size >= 0:
+            piece, self._head = self._head[:size], self._head[size:]
+        else:
+            piece, self._head = self._head + self._rest.read(size), b""
+        self.taken += len(piece)
+        self._told(self.taken)
+        return piece
+
+
+RATIO = 200
+"""Most unpacked bytes of a log for each packed one. A log that repeats itself has 100."""
+_UNASKED = 64 * MIB
+
+
+class _Gunzipped:
+    """The content of a gzipped log, refused as soon as it swells more than any log."""
+
+    def __init__(self, packed: _Rejoined, name: str) -> None:
+        self._packed, self._name = packed, name
+        self._file = gzip.GzipFile(fileobj=cast(IO[bytes], packed))
+        self._unpacked = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """At most so many unpacked bytes. Raises TooLarge where the log swells too much."""
+        piece = self._file.read(size)
+        self._unpacked += len(piece)
+        if self._unpacked > max(_UNASKED, RATIO * self._packed.taken):
+            raise TooLarge(
+                f"{self._name} unpacks to more than {RATIO} times its size ({mib(self._unpacked)} MiB so far), which no log "
+                "does; unpack it and name the file"
+            )
+        return piece
+
+
+def log_in(
+    head: bytes, rest: IO[bytes], name: str, told: Callable[[int], object] = bool
+) -> tuple[Read, IO[bytes]] | None:
+    """The reader of a log and its stream, unpacked if it is gzipped. None if it is no log, or cannot be unpacked."""
+    stream, inner = _Rejoined(head, rest, told), head
+    if packed := head.startswith(GZIP):
+        try:
+            inner = zlib.decompressobj(wbits=31).decompress(head, HEAD_BYTES)
+        except zlib.error:
+            return None
+    reader = log_reader(inner)
+    whole = _Gunzipped(stream, name) if packed else stream
+    return None if reader is None else (reader, cast(IO[bytes], whole))
+
+
+CUT = (
+    "cut a log by time first, such as with sed -n '/2026-03-01T14:/,/2026-03-01T15:/p' FILE, or give it to "
+    "`latchscope diagnose` with --since and --until, which reads a log of any size"
+)
+"""What to do with a log that is too large to upload."""
+
+
+# What files are that latchscope does not diagnose, by foreign.yaml: each is called by its name, with what to send instead.
+
+SEEN = 64 * 1024
+"""Bytes of the begin and of the end of a file that are looked at. An archive lists its files at its end."""
+
+
+@cache
+def _kinds() -> tuple[tuple[re.Pattern[str], str], ...]:
+    listed = yaml.safe_load((Path(__file__).parent / "foreign.yaml").read_text(encoding="utf-8"))
+    return tuple((re.compile(each["sign"], re.MULTILINE), f"{each['what']}; {each['send']}") for each in listed)
+
+
+def named(data: bytes) -> str | None:
+    """`a PDF; send …` of a file of another program. None for one that nobody knows."""
+    seen = data if len(data) <= 2 * SEEN else data[:SEEN] + data[-SEEN:]
+    text = seen.decode("latin-1")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = data[:SEEN].decode("utf-16", "replace")
+    return next((said for sign, said in _kinds() if sign.search(text)), None)
+
+
+def without_utf16(data: bytes) -> bytes:
+    """The same text in UTF-8, if it is UTF-16 with its mark, as PowerShell writes it."""
+    utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16", "replace").encode("utf-8", "replace") if utf16 else data
+
 
 # The files of a directory that are read: its own, or where it holds directories alone, theirs.
 
@@ -77,8 +243,7 @@ def files_of(folder: str) -> FolderFiles:
         )
     files = "1 file" if len(found.files) == 1 else f"{len(found.files):,} files"
     places = "1 directory" if len(homes) == 1 else f"{len(homes):,} directories"
-    looked = f"looked at {files} in {places} below it"
-    found.note = f"{label(folder)} holds directories alone: {looked}"
+    found.note = f"{label(folder)} holds directories alone: looked at {files} in {places} below it"
     return found
 
 
@@ -96,13 +261,8 @@ def _homes(folder: str, found: FolderFiles, depth: int) -> Iterator[list[str]]:
             except OSError as error:
                 found.passed.append(f"{label(entry.path)} cannot be read: {error.strerror}")
         elif not entry.is_file():
-            found.passed.append(_passed_over(entry))
-
-
-def _passed_over(entry: os.DirEntry[str]) -> str:
-    if entry.is_dir():
-        return f"{label(entry.path)} is a folder within a folder; name it to have its files read"
-    return f"{label(entry.path)} is neither a file nor a folder"
+            within = "is a folder within a folder; name it to have its files read"
+            found.passed.append(f"{label(entry.path)} {within if entry.is_dir() else 'is neither a file nor a folder'}")
 
 
 LARGE = 16 * MIB
@@ -205,10 +365,8 @@ def diagnose_all(
     step: Callable[[float, int], object] = lambda done, of: None,
     window: Window = EVERYTHING,
 ) -> InputResults:
-    """Every file, directory and archive among `names`. `step` receives the number of finished files and of all.
-
-    Within a large file the number has the part of it that was read.
-    `window`: the time of the lines of logs that count.
+    """Every file, directory and archive among `names`. `step` receives the number of finished files, with the part of a large
+    one that was read, and of all. `window`: the time of the lines of logs that count.
     """
     outcome = InputResults(window=window)
     files = [(name, file) for name in names for file in _files(name, outcome)]
@@ -274,11 +432,8 @@ def _log(
     head: bytes, rest: IO[bytes], shown: str, window: Window, told: Callable[[int], object] = bool
 ) -> Delta | None:
     """What a log says, plain or gzipped. None if it is none. `told` hears how many bytes were taken. Raises InputError."""
-    if packed := gunzipped_log(head, rest, shown, told):
-        reader, stream = packed
-        return read_log(reader, stream, shown, window)
-    found = log_reader(head)
-    return None if found is None else read_log(found, rejoined(head, rest, told), shown, window)
+    found = log_in(head, rest, shown, told)
+    return None if found is None else read_log(*found, shown, window)
 
 
 @contextmanager
@@ -365,7 +520,11 @@ def _members(data: bytes, name: str, outcome: InputResults, limits: Limits, cont
 
 def _diagnosed(changes: tuple[Delta | NotComparable, ...], name: str) -> list[DiagnosedInput]:
     return [
-        DiagnosedInput(part, change, _diagnosis(change))
+        DiagnosedInput(
+            part,
+            change,
+            cannot_tell(change, more_to_come=False) if isinstance(change, NotComparable) else diagnose(change),
+        )
         for part, change in zip(_names(name, changes), changes, strict=True)
     ]
 
@@ -379,10 +538,6 @@ def _names(name: str, changes: Sequence[Delta | NotComparable]) -> list[str]:
     if len(set(databases)) == len(changes) and all("/" in database for database in databases):
         return [f"{name}, {database}" for database in databases]
     return [f"{name}, {what} {i} of {len(changes)}" for i in range(1, len(changes) + 1)]
-
-
-def _diagnosis(change: Delta | NotComparable) -> Diagnosis:
-    return cannot_tell(change, more_to_come=False) if isinstance(change, NotComparable) else diagnose(change)
 
 
 def _changes(data: bytes, name: str, window: Window, *, strict: bool) -> tuple[Delta | NotComparable, ...]:
@@ -432,17 +587,15 @@ class Bars(Frozen):
 
 def figures(change: Delta | NotComparable) -> tuple[Bars, ...]:
     """The charts for which the change has figures."""
-    return () if isinstance(change, NotComparable) else tuple(_charts(change))
-
-
-def _charts(delta: Delta) -> Iterator[Bars]:
-    holders = [row for row in delta.rows("v$latch_misses") if row.get("parent_name") == ROW_CACHE_LATCH]
-    yield from _bars("Dictionary cache gets", "gets", delta.rows("v$rowcache"), "parameter", "gets")
-    yield from _bars(
-        "Row cache latch: sleeps by the location that held it", "sleeps", holders, "location", "sleep_count"
+    if isinstance(change, NotComparable):
+        return ()
+    holders = [row for row in change.rows("v$latch_misses") if row.get("parent_name") == ROW_CACHE_LATCH]
+    held, mutexes = "Row cache latch: sleeps by the location that held it", "Row cache mutexes: sleeps by location"
+    return (
+        *_bars("Dictionary cache gets", "gets", change.rows("v$rowcache"), "parameter", "gets"),
+        *_bars(held, "sleeps", holders, "location", "sleep_count"),
+        *_bars(mutexes, "sleeps", change.rows("v$mutex_sleep"), "location", "sleeps"),
     )
-    mutexes = delta.rows("v$mutex_sleep")
-    yield from _bars("Row cache mutexes: sleeps by location", "sleeps", mutexes, "location", "sleeps")
 
 
 def _bars(title: str, unit: str, rows: Iterable[Row], key: str, column: str) -> Iterator[Bars]:

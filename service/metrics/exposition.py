@@ -28,8 +28,7 @@ from rules.model import Confidence, Diagnosis, Finding, Severity, worst
 from rules.waits import severity_of
 from service.config.settings import DatabaseSettings
 from service.escape import in_label
-from service.metrics import families
-from service.metrics.families import FAMILIES, Family, FamilySample, Labels
+from service.metrics.families import FAMILIES, Family, FamilySample, Labels, of_rows
 from service.state import board
 from service.state.board import MonitoredDatabase
 from service.state.episodes import Episode
@@ -39,58 +38,57 @@ from service.state.episodes import Episode
 
 def verdict_samples(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[FamilySample]:
     """What is active: troubles while their episode lasts, so that they do not flap, and findings that are only a note."""
-    for episode in episodes:
-        if episode.missing is None:
-            yield families.FINDING, 1, _of(episode)
     lasting = {episode.cause for episode in episodes}
-    for finding in diagnosis.findings:
-        if finding.severity is Severity.INFO and finding.cause not in lasting:
-            yield families.FINDING, 1, _of(finding)
+    notes = [each for each in diagnosis.findings if each.severity is Severity.INFO and each.cause not in lasting]
+    told: list[Episode | Finding] = [*(episode for episode in episodes if episode.missing is None), *notes]
+    for active in told:
+        of = {"cause": active.cause, "cache": active.cache or "", "severity": active.severity}
+        yield "latchscope_finding", 1, of
     yield from _first_screen(diagnosis, episodes)
     if diagnosis.impact:
-        yield families.IMPACT, diagnosis.impact.share_of_db_time, {}
-        yield families.IMPACT_SESSIONS, diagnosis.impact.waiting_sessions, {}
+        yield "latchscope_impact_ratio", diagnosis.impact.share_of_db_time, {}
+        yield "latchscope_impact_sessions", diagnosis.impact.waiting_sessions, {}
     for impact in diagnosis.surfaces:
-        yield families.SURFACE_IMPACT, impact.share_of_db_time, {"surface": impact.surface}
-        yield families.SURFACE_SESSIONS, impact.waiting_sessions, {"surface": impact.surface}
+        yield "latchscope_surface_impact_ratio", impact.share_of_db_time, {"surface": impact.surface}
+        yield "latchscope_surface_impact_sessions", impact.waiting_sessions, {"surface": impact.surface}
     yield from _waiters(diagnosis)
-
-
-def _of(trouble: Episode | Finding) -> Labels:
-    return {"cause": trouble.cause, "cache": trouble.cache or "", "severity": trouble.severity}
 
 
 def _waiters(diagnosis: Diagnosis) -> Iterator[FamilySample]:
     for still in diagnosis.waiting:
         labels = {"event": still.event, "cache": still.cache}
-        yield families.HANGING_SESSIONS, still.hanging, labels
-        yield families.LONGEST_WAIT, still.longest_seconds, labels
+        yield "latchscope_hanging_sessions", still.hanging, labels
+        yield "latchscope_longest_wait_seconds", still.longest_seconds, labels
     waiting: dict[tuple[str, str], float] = {}
     for group in diagnosis.who:
         waiting[group.event, group.cache] = waiting.get((group.event, group.cache), 0.0) + group.sessions
     for (event, name), sessions in waiting.items():
-        yield families.WAITING_SESSIONS, sessions, {"event": event, "cache": name}
+        yield "latchscope_waiting_sessions", sessions, {"event": event, "cache": name}
 
 
 def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[FamilySample]:
     """The first lines of a dashboard, in the words of the page: every open episode, else the last poll."""
     unjudged = [episode.severity for episode in episodes if episode.missing]
     quiet, rank = diagnosis.state == "Quiet", worst((diagnosis.severity, *unjudged)).rank
-    yield families.SEVERITY, (rank or -quiet) if diagnosis.basis else None, {}
+    yield "latchscope_severity", (rank or -quiet) if diagnosis.basis else None, {}
     shown = {finding.cause: finding for finding in diagnosis.findings}
     told = []
     for episode in sorted(episodes, key=lambda episode: -episode.severity.rank):
         told.append(_lasting(episode, shown.get(episode.cause), diagnosis))
         about = {"cause": episode.cause, "cache": episode.cache or ""}
-        yield families.EPISODE_BEGIN, episode.begin.timestamp(), about
+        yield "latchscope_episode_begin_timestamp_seconds", episode.begin.timestamp(), about
         taken_at = diagnosis.basis.end if diagnosis.basis else None
         began = board.since_when(episode, shown.get(episode.cause), diagnosis.waiting, taken_at)
-        yield families.TROUBLE_SINCE, round(began.timestamp()), about
+        yield "latchscope_trouble_since_timestamp_seconds", round(began.timestamp()), about
     told += _beside(diagnosis, episodes) if episodes else [_of_the_poll(diagnosis)]
     worse = max(Severity(labels["severity"]).rank for labels in told) < diagnosis.severity.rank
     told += [_unexplained(diagnosis.severity)] if worse else []
     for labels in told:
-        yield families.VERDICT, 1, {**labels, "severity": "quiet"} if quiet and labels["severity"] == "info" else labels
+        yield (
+            "latchscope_verdict_info",
+            1,
+            {**labels, "severity": "quiet"} if quiet and labels["severity"] == "info" else labels,
+        )
 
 
 def _beside(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[Labels]:
@@ -165,10 +163,16 @@ def _words(
     }
 
 
-_CHILD_COLUMNS, _CACHE_COLUMNS = families.of_rows("v$latch_children"), families.of_rows("v$rowcache")
+_CHILD_COLUMNS, _CACHE_COLUMNS = of_rows("v$latch_children"), of_rows("v$rowcache")
 _LABEL_OF = {"v$system_event": "event", "v$mutex_sleep": "location"}
-_COLUMNS = {view: families.of_rows(view) for view in _LABEL_OF}
-_ALWAYS = (families.UP, families.DATA_AGE, families.LAST_POLL, families.POLL_INTERVAL, families.POLL_DURATION)
+_COLUMNS = {view: of_rows(view) for view in _LABEL_OF}
+_ALWAYS = (
+    "latchscope_up",
+    "latchscope_data_age_seconds",
+    "latchscope_last_poll_timestamp_seconds",
+    "latchscope_poll_interval_seconds",
+    "latchscope_poll_duration_seconds",
+)
 _NUMBERS = (int, float)
 """The types of a cell with a figure. A tuple, because a poll checks them hundreds of times."""
 _UNITS = ("seconds", "bytes", "ratio")
@@ -184,16 +188,17 @@ class Block:
         self._common = _common_of(database)
         self._samples: dict[str, dict[str, float]] = {}
 
-    def add(self, family: Family, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
-        """One sample, unless there is no value."""
-        if value is not None and (value >= 0 or family.type != "counter"):
-            self._samples.setdefault(family.name, {})[_labels(tuple(labels), *labels.values())] = value
+    def add(self, family: str, value: float | None, labels: Labels = {}) -> None:  # noqa: B006  never changed
+        """One sample, unless there is no value. KeyError for a family that families.yaml does not have."""
+        is_total = FAMILIES[family].type == "counter"
+        if value is not None and (value >= 0 or not is_total):
+            self._samples.setdefault(family, {})[_labels(tuple(labels), *labels.values())] = value
 
-    def add_each(self, family: Family, labels: Iterable[str], values: Iterable[Value], unit: float = 1.0) -> None:
+    def add_each(self, family: str, labels: Iterable[str], values: Iterable[Value], unit: float = 1.0) -> None:
         """A sample for each value that is a number, in parts of this unit, with its labels as `_labels` writes them."""
         # A total below zero is corrupt, and readers refuse the page.
-        least = 0 if family.type == "counter" else float("-inf")
-        self._samples.setdefault(family.name, {}).update(
+        least = 0 if FAMILIES[family].type == "counter" else float("-inf")
+        self._samples.setdefault(family, {}).update(
             {
                 text: value if unit == 1.0 else value / unit
                 for text, value in zip(labels, values, strict=True)
@@ -201,7 +206,7 @@ class Block:
             }
         )
 
-    def add_rows(self, columns: Mapping[Family, tuple[str, float]], rows: Sequence[Row], labels: Sequence[str]) -> None:
+    def add_rows(self, columns: Mapping[str, tuple[str, float]], rows: Sequence[Row], labels: Sequence[str]) -> None:
         """A family per column, a sample per row, which has these labels."""
         for family, (column, unit) in columns.items() if rows else ():
             self.add_each(family, labels, [row.get(column) for row in rows], unit)
@@ -211,7 +216,7 @@ class Block:
         for family, told in [*self._samples.items()]:
             if (more := len(told) - MOST_SERIES) > 0:
                 self._samples[family] = dict(sorted(told.items(), key=itemgetter(1), reverse=True)[:MOST_SERIES])
-                self.add(families.LEFT_OUT, more, {"family": family})
+                self.add("latchscope_series_left_out", more, {"family": family})
         return {
             # Nearly all are small whole numbers, which need no call of a function.
             family: "".join(
@@ -261,11 +266,11 @@ def render(
     """Every sample of one database that stays true until its next poll."""
     block = Block(database)
     block.add(
-        families.INFO, 1, {"release": snapshot.release or "unknown", "mechanism": diagnosis.mechanism or "unknown"}
+        "latchscope_info", 1, {"release": snapshot.release or "unknown", "mechanism": diagnosis.mechanism or "unknown"}
     )
     if snapshot.taken_at is not None and snapshot.uptime_seconds is not None:
         started = snapshot.taken_at.timestamp() - snapshot.uptime_seconds
-        block.add(families.INSTANCE_START, round(started))
+        block.add("latchscope_instance_start_timestamp_seconds", round(started))
     _latches(block, snapshot, caches)
     caches_read = snapshot.rows("v$rowcache")
     labels = [_cache_labels(*named) for named in cells(caches_read, ("parameter", "cache#", "type", "subordinate#"))]
@@ -292,7 +297,7 @@ def _latches(block: Block, snapshot: Snapshot, caches: CacheMap) -> None:
     misses = cells(snapshot.rows("v$latch_misses"), ("parent_name", "location", "sleep_count", "wtr_slp_count"))
     for side, place in (("holder", 2), ("waiter", 3)):
         labels = [_labels(("latch", "location", "side"), *row[:2], side) for row in misses]
-        block.add_each(families.LOCATION_SLEEPS, labels, [row[place] for row in misses])
+        block.add_each("latchscope_latch_location_sleeps_total", labels, [row[place] for row in misses])
 
 
 @lru_cache(4096, typed=True)
@@ -303,7 +308,7 @@ def _cache_labels(parameter: object, number_of: object, kind: object, subordinat
 
 
 def _time(block: Block, snapshot: Snapshot) -> None:
-    by_name = {"DB time": families.DB_TIME, "DB CPU": families.DB_CPU}
+    by_name = {"DB time": "latchscope_db_time_seconds_total", "DB CPU": "latchscope_db_cpu_seconds_total"}
     for row in snapshot.rows("v$sys_time_model"):
         family, micro = by_name.get(str(row.get("stat_name"))), number(row.get("value"))
         if family and micro is not None:
@@ -321,12 +326,12 @@ def _collectors(block: Block, snapshot: Snapshot) -> None:
         labels.append(f',collector="{view}"')
         success.append(0 if isinstance(reading, Missing) else 1)
         rows.append(len(reading.rows) if asked and not isinstance(reading, Missing) else None)
-    block.add_each(families.COLLECTOR_SUCCESS, labels, success)
-    block.add_each(families.COLLECTOR_ROWS, labels, rows)
+    block.add_each("latchscope_collector_success", labels, success)
+    block.add_each("latchscope_collector_rows", labels, rows)
     costs = sorted(snapshot.costs.items())
     labels = [f',collector="{name}"' for name, _ in costs]
-    block.add_each(families.COLLECTOR_DURATION, labels, [cost.seconds for _, cost in costs])
-    block.add_each(families.COLLECTOR_ROUND_TRIPS, labels, [cost.round_trips for _, cost in costs])
+    block.add_each("latchscope_collector_duration_seconds", labels, [cost.seconds for _, cost in costs])
+    block.add_each("latchscope_collector_round_trips", labels, [cost.round_trips for _, cost in costs])
 
 
 def exposition(
@@ -347,7 +352,7 @@ def in_parts(
     encode, content_type = choose_encoder(accept)
     openmetrics = content_type.startswith("application/openmetrics-text")
     parts: dict[str, list[bytes]] = {name: [] for name in FAMILIES}
-    liveness: dict[str, list[str]] = {family.name: [] for family in _ALWAYS}
+    liveness: dict[str, list[str]] = {family: [] for family in _ALWAYS}
     for database in watched:
         age = database.age
         up = database.up_at(age)
@@ -399,20 +404,20 @@ def _add_liveness(lines: Mapping[str, list[str]], watched: MonitoredDatabase, ag
 def _attempts(watched: MonitoredDatabase) -> Iterable[tuple[str, bytes]]:
     """Family and lines of what was tried: polls and logins by outcome, and the failure of the last poll."""
     failure, block = watched.failure, Block(watched.settings)
-    for family, tried in ((families.POLLS, watched.polls), (families.LOGINS, watched.login.tried)):
+    for family, tried in (("latchscope_polls_total", watched.polls), ("latchscope_logins_total", watched.login.tried)):
         for outcome, times in tried.copy().items():
             block.add(family, times, {"outcome": outcome})
     if failure is not None and failure.kind == "credential":
-        block.add(families.LOGIN_STOPPED, 1, {"reason": failure.code})
+        block.add("latchscope_login_stopped", 1, {"reason": failure.code})
     if failure is not None:
-        block.add(families.NEXT_ATTEMPT, failure.next_attempt, {"reason": failure.kind})
+        block.add("latchscope_next_attempt_timestamp_seconds", failure.next_attempt, {"reason": failure.kind})
     return block.text().items()
 
 
 @cache
 def _heads(common: str) -> tuple[tuple[str, str], ...]:
     """Families of what every database has, with how their line begins."""
-    return tuple((family.name, f"{family.name}{{{common}}} ") for family in _ALWAYS)
+    return tuple((family, f"{family}{{{common}}} ") for family in _ALWAYS)
 
 
 def own_registry() -> CollectorRegistry:

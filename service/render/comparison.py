@@ -104,7 +104,7 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
     for change in comparison.changes:
         if change.verdict == "cannot tell":
             untold.setdefault(change.why, []).append(change.title)
-    same = [change.title for change in unchanged(comparison)]
+    same = [change.title for change in comparison.changes if change.verdict in ("within noise", "within the usual")]
     if same or untold:
         yield ""
     if same:

@@ -657,9 +657,10 @@ def lines(part: StudyLines) -> list[str]:
     grid = [[" "] * COLUMNS for _ in range(LINES)]
     for mark, curve in zip(MARKS, part.curves, strict=False):
         places = [_cell(part, x, y) for x, y in part.drawn(curve)]
-        for column, line in _between(places):
-            if grid[line][column] == " ":
-                grid[line][column] = "."
+        for (left, first), (right, last) in pairwise(places):
+            for column in range(left + 1, right):
+                line = round(first + (last - first) * (column - left) / (right - left))
+                grid[line][column] = "." if grid[line][column] == " " else grid[line][column]
         for column, line in places:
             grid[line][column] = mark if grid[line][column] in " ." else "="
     low, high = part.span_y()
@@ -679,13 +680,6 @@ def lines(part: StudyLines) -> list[str]:
 def _cell(part: StudyLines, x: float, y: float) -> tuple[int, int]:
     across, up = part.place(x, y)
     return round(across * (COLUMNS - 1)), round((1 - up) * (LINES - 1))
-
-
-def _between(places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The cells of straight lines from each point to the next."""
-    for (left, first), (right, last) in pairwise(places):
-        for column in range(left + 1, right):
-            yield column, round(first + (last - first) * (column - left) / (right - left))
 
 
 def _axis(part: StudyLines) -> str:

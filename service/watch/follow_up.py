@@ -10,6 +10,7 @@ from collectors.errors import SessionError, SessionKept, StatementError
 from collectors.model import Missing, Reading, Row, Rows, Snapshot, number
 from collectors.ondemand.blockers import (
     AGAIN_SECONDS,
+    JOBS_OF_MANY,
     LATER,
     SESSIONS,
     VIEW,
@@ -19,7 +20,17 @@ from collectors.ondemand.blockers import (
     not_looked,
     warm_up,
 )
-from collectors.ondemand.changes import RARE_SECONDS, kept, not_read, read_changes, read_rarely
+from collectors.ondemand.changes import (
+    CONTAINERS,
+    MANY,
+    RARE_SECONDS,
+    WAITED,
+    kept,
+    not_read,
+    read_changes,
+    read_rarely,
+    why_none_in_containers,
+)
 from collectors.ondemand.check import read
 from collectors.ondemand.sampling import Burst
 from collectors.poll import Connection
@@ -59,10 +70,15 @@ class FollowUp:
 
     def after(self, published: Published, connection: Connection) -> None:
         """Ask what this poll calls for. Raises SessionError if the session is lost."""
-        self._go_on(connection, published)
-        self._confirm_what_began(published, connection)
         self._hourly.after(published.snapshot, connection)
-        self._look_for_changes(published, connection)
+        snapshot, containers = published.snapshot, (self._hourly.found or {}).get(CONTAINERS)
+        many = why_none_in_containers(snapshot, containers, waited=False) == MANY
+        self._look.instead = JOBS_OF_MANY if many else {}
+        self._go_on(connection, published)
+        dear = published.delta is None or published.verdict.severity in (Severity.WARNING, Severity.CRITICAL)
+        why_not = why_none_in_containers(snapshot, containers, waited=dear or bool(snapshot.rows(WAITING)))
+        self._confirm_what_began(published, connection, why_not)
+        self._look_for_changes(published, connection, why_not)
         costly = published.delta is not None and published.verdict.severity is not Severity.INFO
         self._burst = Burst(published.snapshot.release) if self._asked or costly else None
         self._asked = False
@@ -110,11 +126,14 @@ class FollowUp:
         """After a failure: samples of an interval that no poll ends."""
         self._burst = None
 
-    def _confirm_what_began(self, published: Published, connection: Connection) -> None:
-        """A refusal is recorded."""
+    def _confirm_what_began(self, published: Published, connection: Connection, why_not: str | None) -> None:
+        """A refusal is recorded. A query that reads all containers waits for somebody to ask, where there is a reason against."""
         began = [change.episode.cause for change in published.episode_changes if change.what == "begin"]
         for cause in map(catalogue().get, began if self._confirms else ()):
             if cause is None or cause.confirm is None:
+                continue
+            if why_not and any(view.startswith("cdb_") for view in cause.confirm.views(published.snapshot.release)):
+                log.info("%s: %s: its confirming query was %s", self._watched.name, cause.id, why_not)
                 continue
             try:
                 started, release = published.snapshot.startup_time, published.snapshot.release
@@ -140,10 +159,10 @@ class FollowUp:
             if not isinstance(error, SessionKept):
                 raise
 
-    def _look_for_changes(self, published: Published, connection: Connection) -> None:
+    def _look_for_changes(self, published: Published, connection: Connection, why_not: str | None) -> None:
         """The next poll stores what was found."""
         try:
-            self._changes.after(published, connection, self._watched.timeline)
+            self._changes.after(published, connection, self._watched.timeline, why_not)
         except SessionError as error:
             log.warning("%s: what changed was not read: %s", self._watched.name, error)
             if not isinstance(error, SessionKept):
@@ -182,6 +201,8 @@ class BlockerLook:
         self._warmed: Connection | None = None
         self._warmed_at = 0.0
         self.hangs = False
+        self.instead: Mapping[str, Reading] = {}
+        """What stands for a view that no look is to ask."""
         self.lost: SessionError | None = None
         """What the last look lost its session by."""
 
@@ -195,7 +216,7 @@ class BlockerLook:
         if not self._enabled or fresh or _may_hang(snapshot):
             return
         self._warmed, self._warmed_at = connection, now
-        self._cold = warm_up(connection, snapshot, wait_chains=self._wait_chains)
+        self._cold = warm_up(connection, snapshot, wait_chains=self._wait_chains, instead=self.instead)
         for view, reading in self._cold.items():
             log.warning("%s: %s: %s", snapshot.database, view, reading.why)
 
@@ -250,6 +271,7 @@ class BlockerLook:
             _elsewhere(stuck(rows), polled),
             cold=connection is not self._warmed,
             wait_chains=self._wait_chains,
+            instead=self.instead,
         )
         self._found = _as_of(looked, polled)
         self._audit.record(CALLER, ACTION, polled.database, _outcome(self._found[VIEW]))
@@ -269,7 +291,7 @@ class BlockerLook:
         self, polled: Snapshot, rows: Sequence[Row], connection: Connection
     ) -> Mapping[str, Reading] | None:
         """The same with the sessions as they are now. None if a holder is not among them, whose state would be an old one."""
-        before = self._found or {}
+        before = {**(self._found or {}), **self.instead}
         held = before[VIEW]
         holders = held.rows if isinstance(held, Rows) else ()
         here = [row for row in holders if row.get("cache#") is not None]
@@ -328,7 +350,7 @@ class HourlyLook:
 
 
 # When to read what changed: when a problem begins and once an hour, never while sessions hang; in the root without the cdb_ views
-# as long as sessions wait for the row cache. Each reading is in the audit log.
+# as long as the row cache is waited for, and for good where many containers are open. Each reading is in the audit log.
 
 CHANGES_ACTION = "look for changes"
 
@@ -347,27 +369,27 @@ class ChangesLook:
         """What is known of the last reading, without its rows."""
 
     def after(
-        self, published: Published, connection: Connection, timeline: ChangeLog, now: float | None = None
+        self, published: Published, connection: Connection, timeline: ChangeLog, why_not: str | None = None
     ) -> None:
-        """Read if it is time, and add what is found to the timeline. Raises SessionError. `now`: time.monotonic()."""
-        now = time.monotonic() if now is None else now
+        """Read if it is time, and add what is found to the timeline. Raises SessionError. `why_not`: against all cdb_ views."""
+        now = time.monotonic()
         self._due |= any(change.what == "begin" for change in published.episode_changes)
         hourly = self._looked_at is None or now - self._looked_at >= AGAIN_SECONDS
         problem = self._due and (self._problem_at is None or now - self._problem_at >= PAUSE_SECONDS)
         wanted = hourly or problem
         snapshot = published.snapshot
-        if not self._enabled or not wanted or _may_hang(snapshot):
+        unknown = why_not == WAITED and published.delta is None  # the next poll knows what the row cache costs
+        if not self._enabled or not wanted or unknown or _may_hang(snapshot):
             return
         self._problem_at = now if problem else self._problem_at
         self._due, self._looked_at = False, now
         try:
-            in_root = any(number(row.get("con_id")) == 1 for row in snapshot.rows("sys_context"))
-            waited = in_root and bool(snapshot.rows(WAITING))
-            found = read_changes(connection, snapshot.release, waited=waited)
+            found = read_changes(connection, snapshot.release, why_not)
         except SessionError as error:
             self._audit.record(CALLER, CHANGES_ACTION, snapshot.database, f"the session was lost: {error}")
             raise
-        self._due, self._problem_at = waited, now if waited else self._problem_at  # the rest follows when nobody waits
+        if why_not == WAITED:  # the rest follows when nobody waits
+            self._due, self._problem_at = True, now
         new = timeline.add(from_readings(found, snapshot))
         self.readings = kept(found, snapshot.taken_at)
         unread = [

@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Protocol
 
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from collectors.deadline import THREADS, taking_turns
 from service.background import SupervisedThread
-from service.metrics.families import POLL_QUEUE
+from service.metrics.families import metric
 
 # RightOfWay: polls stand back while a scrape is answered, so that an overloaded process still answers it in time.
 #
@@ -318,4 +318,4 @@ class QueueMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """The one gauge."""
-        yield GaugeMetricFamily(POLL_QUEUE.name, POLL_QUEUE.help, value=self._scheduler.queue_seconds)
+        yield metric("latchscope_poll_queue_seconds", self._scheduler.queue_seconds)

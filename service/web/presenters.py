@@ -394,11 +394,6 @@ def capabilities_out(watched: MonitoredDatabase) -> CapabilitiesOut:
     )
 
 
-def episodes_out(watched: MonitoredDatabase) -> list[EpisodeOut]:
-    """Episodes of a database that are in memory, newest first."""
-    return [episode_out(episode) for episode in watched.episodes.all]
-
-
 def episode_out(episode: Episode) -> EpisodeOut:
     return EpisodeOut(**{name: getattr(episode, name) for name in EpisodeOut.model_fields})
 

@@ -157,7 +157,7 @@ READERS: Mapping[str, Reader] = {
     "cluster": Reader(
         lambda chance: chance.choice(list(test_cluster.LAYOUTS.values())).encode(), check_cluster, (*PRINTED, *TABLE)
     ),
-    "spool": Reader(lambda _: spooled().encode(), check_spool, (b"{ls|1|v$latch|open|0|}", b"{ls|2|v$latch|2/5|", b"|}")),
+    "spool": Reader(lambda _: spooled().encode(), check_spool, (b"{ls|1|v$latch|open|0|}", b"{ls|2|v$latch|2/4|", b"|}")),
 }  # fmt: skip
 KINDS = (
     *("flip", "head", "tail", "gap", "shuffle", "twice", "noise", "long", "numbers"),

@@ -15,6 +15,7 @@ from collectors.model import Binds, Missing, Rows, Snapshot, Value
 from collectors.poll import ASIDE_SECONDS, Answer, Grouping, poll
 from collectors.registry import collectors, group_text_of, groups, marker, view_of
 from collectors.release import text_for
+from collectors.views.latchname import LATCHES as NUMBERED
 from tests.collectors.scripted import BEGAN, poll_at
 
 NOW = datetime(2026, 3, 2, 9, 0)  # noqa: DTZ001  (as the driver gives it: UTC without saying so)
@@ -69,7 +70,10 @@ def test_poll_reads_every_view_once_and_marked() -> None:
     assert sorted(snapshot.readings) == sorted([*POLLED, SINCE_CONTAINERS])
     assert all(marker(view) in sql for view, sql, _ in session.asked)
     assert (snapshot.database, snapshot.release) == ("erp1", "11.2.0.4.0")
-    assert {view: binds for view, _, binds in session.asked if binds} == {"v$latch_children": {"latch": 270}}
+    assert {view: binds for view, _, binds in session.asked if binds} == {
+        "v$latch": {**dict.fromkeys(NUMBERED, -1), "latch": 270, "latch_result_cache": 461},
+        "v$latch_children": {"latch": 270},
+    }
 
 
 def test_taken_at_is_the_database_clock_as_utc() -> None:

@@ -21,7 +21,7 @@ from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.registry import collectors, groups, under_older_name
 from collectors.release import parts, text_for
 from collectors.statement import HASH_LENGTH, Statement, words
-from collectors.views.latchname import number_of
+from collectors.views.latchname import LATCHES, numbers_of
 from rules.cause import Cause, Releases
 from rules.cause import catalogue as causes
 from tests.collectors.shipped_sql import (
@@ -215,7 +215,7 @@ def test_rows_are_told_apart_where_names_repeat_and_start_at_zero_where_they_app
 
 def test_latch_number_is_found_by_name() -> None:
     rows = Rows("v$latchname", ({"latch#": 280, "name": "row cache objects"},))
-    assert number_of("row cache objects", "v$latch_children", {"v$latchname": rows}) == {"latch": 280}
+    assert numbers_of("v$latch", {"v$latchname": rows}) == {**dict.fromkeys(LATCHES, -1), "latch": 280}
 
 
 @pytest.mark.parametrize("kind", KINDS)

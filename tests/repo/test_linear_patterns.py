@@ -27,7 +27,7 @@ from collectors import errors
 from collectors.reports import read
 from rules.hangs.knowledge import knowledge
 from service.cli import main as cli
-from service.intake import foreign
+from service.intake import inputs
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow  # it imports every module, and runs some 20,000 lines
@@ -198,7 +198,7 @@ BUILT: Mapping[str, Callable[[], Iterable[str | bytes]]] = {
     "rules.hangs.knowledge: each.name": lambda: [each.name for each in knowledge().processes],
     "rules.remedy: f'(?<![\\\\": lambda: [r"(?<![\w$#])v\$latch(?![\w$#])"],
     "service.cli.main: said": lambda: [said for said, _ in cli._PLAIN],
-    "service.intake.foreign: each['sig": lambda: [sign.pattern for sign, _ in foreign._kinds()],
+    "service.intake.inputs: each['sig": lambda: [sign.pattern for sign, _ in inputs._kinds()],
     "service.web.api.common: pattern": list,  # of our own schemas, on our own words
     "service.web.pages.layout: f\"({'|'.j": lambda: ["(OWNER|NAME)"],
 }

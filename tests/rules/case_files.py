@@ -154,7 +154,9 @@ def delta_of(told: Told) -> Delta:
     usual = ordinary(case.release)
     stated = {**case.rows, "v$instance": (*case.rows.get("v$instance", ()), *_releases(case))}
     readings = {**usual.readings, **{view: merged(usual, view, rows) for view, rows in stated.items()}}
-    readings["v$session"] = not_sampled() if case.waiters is None else sampled(case.waiters, usual)
+    readings["v$session"] = (
+        not_sampled() if case.waiters is None else sampled(case.waiters, replace(usual, readings=readings))
+    )
     if case.container:
         place = {"con_id": 1 if case.container == "CDB$ROOT" else 3, "con_name": case.container}
         readings["sys_context"] = Changes("sys_context", ({"db_unique_name": "ERP", **place},))

@@ -65,7 +65,6 @@ RICH: Mapping[str, Sequence[Row]] = {
         },
         {"name": "shared pool", "gets": 9_000, "misses": 400, "sleeps": 20, "wait_time": 1_200_000},
         {"name": "redo allocation", "gets": 9_000, "misses": 400, "sleeps": 9, "wait_time": 9_000_000},
-        {"name": "cache buffers chains", "gets": 9_000, "misses": 400, "sleeps": 500, "wait_time": 500_000},
     ),
     "v$latch_misses": more(
         "v$latch_misses",
@@ -85,6 +84,9 @@ RICH: Mapping[str, Sequence[Row]] = {
         {"event": "enq: TX - allocate ITL entry", "total_waits": 5, "time_waited_micro": 250_000},
         {"event": "Data file init write", "total_waits": 30, "time_waited_micro": 250_000},
         {"event": "enq: HW - contention", "total_waits": 8, "time_waited_micro": 500_000},
+        {"event": "enq: SV -  contention", "total_waits": 8, "time_waited_micro": 200_000},
+        {"event": "latch: cache buffers chains", "total_waits": 500, "time_waited_micro": 500_000},
+        {"event": "SGA: allocation forcing component growth", "total_waits": 8, "time_waited_micro": 300_000},
         {"event": "resmgr:cpu quantum", "total_waits": 40, "time_waited_micro": 12_000_000},
     ),
     "v$sysstat": more(

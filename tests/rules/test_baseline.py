@@ -2,7 +2,7 @@
 
 import pytest
 
-from rules.baseline import Scope, UsualRange, against_usual, figures, ordinary, sleeps_of, times_usual
+from rules.baseline import Scope, UsualRange, against_usual, figures, ordinary, sleeps_of
 from rules.context import SignalContext
 from rules.engine import diagnose
 from tests.rules.contexts import TOTALS, context_of, delta_of
@@ -33,8 +33,6 @@ def usual(median: float) -> UsualRange:
 
 
 def test_times_usual_needs_a_usual_value_above_zero() -> None:
-    assert times_usual(6.0, usual(0.5)) == 12.0
-    assert times_usual(6.0, usual(0.0)) is None
     assert against_usual(6.0, usual(0.5)) == "12.0 × the usual for this hour of the week"
     assert against_usual(6.0, None) == against_usual(None, usual(1)) == against_usual(6.0, usual(0)) == ""
     of_all = usual(0.5).model_copy(update={"scope": "all hours"})

@@ -30,7 +30,7 @@ from starlette.routing import Match, compile_path
 
 from service.background import NO_THREAD
 from service.intake.archives import label, mib
-from service.intake.logs import CUT, HEAD_BYTES, log_reader
+from service.intake.inputs import CUT, HEAD_BYTES, log_reader
 from service.intake.uploads import MOST_FILES, File
 from service.state.window import BadWindow, Window, iso, moment, window
 from service.store.engine import DATABASE_ERROR, brief

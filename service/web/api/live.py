@@ -16,7 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from service.config.settings import BadSettings
 from service.metrics.exposition import in_parts, probe
-from service.metrics.families import EXPOSITION_BYTES
+from service.metrics.families import FAMILIES
 from service.notify.feed import EpisodeFeed, TooManyListeners
 from service.state.board import Board, Readiness
 from service.store.engine import StoreUnavailable
@@ -67,7 +67,9 @@ def _scrapes(board: Board, own: CollectorRegistry, access: Access) -> APIRouter:
     router = APIRouter(
         generate_unique_id_function=operation_id, tags=["service"], dependencies=readers, responses=REFUSED
     )
-    size, in_own_thread = Gauge(EXPOSITION_BYTES.name, EXPOSITION_BYTES.help, registry=own), Bulkhead(THREADS)
+    family = FAMILIES["latchscope_exposition_bytes"]
+    size = Gauge(family.name, family.help, registry=own)
+    in_own_thread = Bulkhead(THREADS)
 
     @router.get("/metrics", response_class=PlainTextResponse)
     @in_own_thread

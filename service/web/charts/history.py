@@ -21,8 +21,10 @@ from service.web.charts.svg import (
     ChartLine,
     ChartPanel,
     Frame,
+    Gap,
     WatchedStretch,
     area_of,
+    gap_marks,
     height_of,
     label,
     path_of,
@@ -31,7 +33,7 @@ from service.web.charts.svg import (
     runs_of,
     spread_of,
 )
-from service.web.charts.timeline import Event, Gap
+from service.web.charts.timeline import Event
 
 # The usual figures of a database hour by hour, as a quiet line behind a chart.
 
@@ -95,8 +97,7 @@ def _stretches(
     for hour, value in zip(hours, values, strict=True):
         if value is None:
             continue
-        parts = {name: getattr(value, name) * scale for name in ("median", "low", "high")}
-        scaled = value.model_copy(update=parts)
+        scaled = value.model_copy(update={name: getattr(value, name) * scale for name in ("median", "low", "high")})
         if found and found[-1].end == hour and found[-1].usual == scaled:
             found[-1] = replace(found[-1], end=hour + HOUR)
         else:
@@ -126,15 +127,20 @@ def chart(
     top: float | None = None,
     usual: Sequence[UsualStretch] = (),
     frames: Sequence[Frame] = FRAMES,
-    calm: bool = False,
 ) -> Markup:
     """One panel over the window of `axis`, its unit in the caption. Nothing is drawn across a gap.
 
-    `top` is the highest value of the scale; `usual` has the usual values of its hours; `calm` draws without colour.
+    `top` is the highest value of the scale; `usual` has the usual values of its hours.
     """
     values = [value for line in panel.lines for value in (*line.values, *line.highs) if value is not None]
     head = Markup('<figcaption>{} <span class="quiet">{}</span>{}</figcaption>').format(
-        panel.title, panel.unit, _usual_key(panel) if usual else ""
+        panel.title,
+        panel.unit,
+        Markup('<span class="quiet usual">{}usual {}</span>').format(
+            _key("normal"), "all together" if len(panel.lines) > 1 else "for the hour"
+        )
+        if usual
+        else "",
     )
     if not values:
         return Markup('<figure>{}<p class="quiet">Not known in this window.</p></figure>').format(head)
@@ -142,8 +148,7 @@ def chart(
     scale = round_up(max(*values, *usually, top or 0.0))
     words = escape(_words(panel, axis, gaps) + (f"; {usual_words(usual)}" if usual else ""))
     drawn = "".join(
-        _drawing(panel, Axis(axis.window, frame), stretches, gaps, events, scale, usual, words, calm)
-        for frame in frames
+        _drawing(panel, Axis(axis.window, frame), stretches, gaps, events, scale, usual, words) for frame in frames
     )
     return Markup(f'<figure data-chart="{escape(panel.key)}">{head}{legend(panel)}{drawn}</figure>')
 
@@ -165,11 +170,6 @@ def legend(panel: ChartPanel) -> Markup:
     return Markup('<ul class="legend">{}</ul>').format(Markup("").join(keys))
 
 
-def _usual_key(panel: ChartPanel) -> Markup:
-    of = "all together" if len(panel.lines) > 1 else "for the hour"
-    return Markup('<span class="quiet usual">{}usual {}</span>').format(_key("normal"), of)
-
-
 def _key(kind: str) -> Markup:
     return Markup(
         '<svg class="key" viewBox="0 0 24 8" aria-hidden="true"><line class="{}" x1="0" x2="24" y1="4" y2="4"/></svg>'
@@ -185,25 +185,18 @@ def _drawing(
     top: float,
     usual: Sequence[UsualStretch],
     words: str,
-    calm: bool,
 ) -> str:
     frame = axis.frame
-    drawn = (
-        _gap_marks(axis, gaps)
-        + _bands(axis, events)
-        + _scale(frame, top)
-        + axis.times(frame.floor)
-        + _no_data(axis, gaps)
-    )
-    drawn += usual_drawing(axis, usual, top)
+    drawn = gap_marks(axis, gaps, frame.top, frame.floor) + _bands(axis, events) + _scale(frame, top)
+    drawn += axis.times(frame.floor) + _no_data(axis, gaps) + usual_drawing(axis, usual, top)
     places = places_of(axis, stretches)
     for index, line in reversed(list(enumerate(panel.lines))):
         kind, runs = _series(panel, index), runs_of(line.values, places, frame, top)
         if line.highs:
             drawn += f'<path class="range {kind}" d="{spread_of(line, places, frame, top)}"/>'
         if len(panel.lines) == 1:
-            drawn += f'<path class="area{" calm" * calm}" d="{area_of(runs, frame)}"/>'
-        drawn += f'<path class="line {"calm" if calm else kind}" d="{path_of(runs)}"/>'
+            drawn += f'<path class="area" d="{area_of(runs, frame)}"/>'
+        drawn += f'<path class="line {kind}" d="{path_of(runs)}"/>'
     drawn += _flags(axis, events)
     if frame is not NARROW:
         drawn += _tips(panel, axis, stretches, usual, top)
@@ -222,16 +215,6 @@ def _scale(frame: Frame, top: float) -> str:
         drawn += f'<line class="{kind}" x1="{frame.left}" x2="{frame.edge}" y1="{y:g}" y2="{y:g}"/>'
         drawn += f'<text x="{frame.left - 7}" y="{y + 4:g}" text-anchor="end">{label(value)}</text>'
     return drawn
-
-
-def _gap_marks(axis: Axis, gaps: Sequence[Gap]) -> str:
-    frame = axis.frame
-    return "".join(
-        f'<rect class="gap" x="{axis.x(gap.begin):.1f}" y="{frame.top}" '
-        f'width="{max(axis.x(gap.end) - axis.x(gap.begin), 2):.1f}" height="{frame.floor - frame.top}">'
-        f"<title>{escape(gap.why)}</title></rect>"
-        for gap in gaps
-    )
 
 
 def _no_data(axis: Axis, gaps: Sequence[Gap]) -> str:

@@ -1,7 +1,8 @@
 """Small pictures beside a number, as SVG: a line of one hour, a bar, a value with its bound, a scale, a funnel, an arrow."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import log10
 
 from markupsafe import Markup, escape
@@ -28,21 +29,12 @@ class SparkMarks:
 
 def spark(values: Sequence[float | None], words: str, marks: SparkMarks, top: float = SPARK_TOP) -> Markup:
     """One hour in percent, oldest first. None is an unwatched stretch. `words` say it for readers who cannot see it."""
-    known = [value for value in values if value is not None]
     calm = marks.state in ("elsewhere", "fine", "none")
-    step, drawn = SPARK_WIDTH / max(len(values), 1), ""
-    for start, length, value in _stretches(values):
-        left, width = start * step, length * step
-        if value:
-            continue
-        drawn += f'<rect class="gap" x="{left:.1f}" y="0" width="{width:.1f}" height="{FLOOR}"/>'
-    if marks.since is not None and not calm:
-        left = marks.since * SPARK_WIDTH
-        size = f'width="{SPARK_WIDTH - left:.1f}" height="{FLOOR}"'
-        drawn += f'<rect class="band {escape(marks.state)}" x="{left:.1f}" y="0" {size}/>'
-    line, filled = "", ""
+    step, drawn, line, filled = SPARK_WIDTH / max(len(values), 1), "", "", ""
     for start, length, value in _stretches(values):
         if not value:
+            left, width = start * step, length * step
+            drawn += f'<rect class="gap" x="{left:.1f}" y="0" width="{width:.1f}" height="{FLOOR}"/>'
             continue
         points = [
             (min((start + place + 0.5) * step, SPARK_WIDTH - 2), _height(values[start + place] or 0.0, top))
@@ -51,7 +43,11 @@ def spark(values: Sequence[float | None], words: str, marks: SparkMarks, top: fl
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
         line += f"M{path}" + ("h1" if length == 1 else "")
         filled += f"M{points[0][0]:.1f} {FLOOR}L{path}V{FLOOR}Z"
-    if known:
+    if marks.since is not None and not calm:
+        left = marks.since * SPARK_WIDTH
+        size = f'width="{SPARK_WIDTH - left:.1f}" height="{FLOOR}"'
+        drawn += f'<rect class="band {escape(marks.state)}" x="{left:.1f}" y="0" {size}/>'
+    if line:
         kind = " calm" if calm else ""
         drawn += ("" if calm else f'<path class="area" d="{filled}"/>') + f'<path class="line thin{kind}" d="{line}"/>'
     drawn += f'<line class="axis" x1="0" x2="{SPARK_WIDTH}" y1="{FLOOR}.5" y2="{FLOOR}.5"/>'
@@ -142,20 +138,16 @@ def scale(
     width, part = 340, 340 / max(len(bands), 1)
     drawn = ""
     for index, ((start, _), kind) in enumerate(zip(bands, kinds, strict=True)):
-        left = index * part
+        left, anchor = index * part, ' text-anchor="middle"' * bool(index)
         drawn += f'<rect class="{escape(kind)}" x="{left:.1f}" y="26" width="{part:.1f}" height="10"/>'
-        drawn += f'<text x="{left:.1f}" y="52"{"" if not index else " text-anchor=middle"}>{label(start)}</text>'
+        drawn += f'<text x="{left:.1f}" y="52"{anchor}>{label(start)}</text>'
     if value is not None:
         place = _place(value, [start for start, _ in bands]) * part
         x = min(max(place, 4), width - 4)
         anchor = "start" if x < 40 else "end" if x > width - 40 else "middle"
         drawn += f'<path class="ink" d="M{x:.1f} 25l-5 -8h10z"/>'
         drawn += f'<text class="strong" x="{x:.1f}" y="12" text-anchor="{anchor}">{escape(shown)}</text>'
-    return Markup(
-        f'<svg viewBox="0 0 {width} 58" role="img" aria-label="{escape(words)}">{drawn}</svg>'.replace(
-            "=middle>", '="middle">'
-        )
-    )
+    return Markup(f'<svg viewBox="0 0 {width} 58" role="img" aria-label="{escape(words)}">{drawn}</svg>')
 
 
 def band_kinds(count: int) -> Sequence[str]:
@@ -171,12 +163,12 @@ def funnel(rows: Sequence[tuple[str, float, str]]) -> Markup:
     wide = narrow = ""
     for index, ((name, amount, shown), kind) in enumerate(zip(rows, kinds, strict=False)):
         y, share = index * 46, amount / whole
-        size, least = 970 * share, 2.0
+        size = 970 * share
         wide += (
             f'<text class="ink" x="0" y="{y + 13}">{escape(name)}</text>'
             f'<text class="strong" x="0" y="{y + 31}">{amount:,.0f}</text>'
             f'<rect class="track" x="210" y="{y + 4}" width="970" height="26" rx="3"/>'
-            f'<rect class="fill {kind}" x="210" y="{y + 4}" width="{max(size, least):.1f}" height="26" rx="3"/>'
+            f'<rect class="fill {kind}" x="210" y="{y + 4}" width="{max(size, 2.0):.1f}" height="26" rx="3"/>'
         )
         if shown:
             inside = size > 700
@@ -186,7 +178,7 @@ def funnel(rows: Sequence[tuple[str, float, str]]) -> Markup:
         narrow += (
             f'<text class="strong" x="0" y="{top + 13}">{escape(name)}: {amount:,.0f}</text>'
             f'<rect class="track" y="{top + 20}" width="340" height="14" rx="3"/>'
-            f'<rect class="fill {kind}" y="{top + 20}" width="{max(340 * share, least):.1f}" height="14" rx="3"/>'
+            f'<rect class="fill {kind}" y="{top + 20}" width="{max(340 * share, 2.0):.1f}" height="14" rx="3"/>'
         )
     return Markup(
         f'<svg class="chart wide" viewBox="0 0 1180 {46 * len(rows) - 6}" role="img" aria-label="{words}">{wide}</svg>'
@@ -224,13 +216,10 @@ def _height(value: float, top: float) -> float:
     return FLOOR - min(value / top, 1.0) * (FLOOR - 4)
 
 
-def _stretches(values: Sequence[float | None]) -> list[tuple[int, int, bool]]:
+def _stretches(values: Sequence[float | None]) -> Iterator[tuple[int, int, bool]]:
     """Runs of known and of unknown values: where each starts, how long it is, whether it is known."""
-    found: list[tuple[int, int, bool]] = []
-    for place, value in enumerate(values):
-        known = value is not None
-        if found and found[-1][2] is known:
-            found[-1] = (found[-1][0], found[-1][1] + 1, known)
-        else:
-            found.append((place, 1, known))
-    return found
+    start = 0
+    for known, run in groupby(value is not None for value in values):
+        length = len([*run])
+        yield start, length, known
+        start += length

@@ -6,6 +6,7 @@ Here are the parts of every chart: the time axis, the choice of lines, and lines
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from math import floor, log10
 
 import numpy as np
 from markupsafe import Markup, escape
@@ -95,6 +96,24 @@ class Axis:
         return drawn
 
 
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A stretch without figures, and why. Its length is zero if the figures of a longer stretch cover it."""
+
+    begin: datetime
+    end: datetime
+    why: str
+
+
+def gap_marks(axis: Axis, gaps: Sequence[Gap], top: float, floor: float) -> str:
+    """Gaps as hatched areas between two heights."""
+    return "".join(
+        f'<rect class="gap" x="{axis.x(gap.begin):.1f}" y="{top:g}" width="{max(axis.x(gap.end) - axis.x(gap.begin), 2):.1f}" '
+        f'height="{floor - top:g}"><title>{escape(gap.why)}</title></rect>'
+        for gap in gaps
+    )
+
+
 # Lines of figures over stretches of time: the heaviest ones, fewer points, two sides.
 
 MOST_LINES = 3
@@ -171,11 +190,7 @@ def thinned(
     weights = np.array([stretch.seconds for stretch in stretches])
     begins = np.array([group[0] for group in groups], np.intp)
     return joined, tuple(
-        replace(
-            panel,
-            lines=tuple(_joined(line, begins, weights) for line in panel.lines),
-        )
-        for panel in panels
+        replace(panel, lines=tuple(_joined(line, begins, weights) for line in panel.lines)) for panel in panels
     )
 
 
@@ -203,11 +218,14 @@ def together(
     A line that one side lacks is zero there, where other lines are known.
     """
     weights = [[stretch.seconds for stretch in stretches] for _, stretches in (before, after)]
-    sides = [({line.name: line for line in panel.lines}, _without(panel, len(each))) for panel, each in (before, after)]
-    names = list(dict.fromkeys(name for lines, _ in sides for name in lines))
+    sides = []
+    for panel, stretches in (before, after):
+        known = [any(line.values[place] is not None for line in panel.lines) for place in range(len(stretches))]
+        nothing = tuple(0.0 if is_known else None for is_known in known)
+        sides.append(({line.name: line.values for line in panel.lines}, nothing))
     both = {
-        name: np.array([*(value for lines, nothing in sides for value in lines.get(name, nothing).values)], dtype=float)
-        for name in names
+        name: np.array([value for lines, nothing in sides for value in lines.get(name, nothing)], dtype=float)
+        for name in dict.fromkeys(name for lines, _ in sides for name in lines)
     }
     chosen = list(top(both, weights[0] + weights[1]))
     cut = len(weights[0])
@@ -217,21 +235,11 @@ def together(
     )
 
 
-def _without(panel: ChartPanel, length: int) -> ChartLine:
-    """The line for a panel without it: zero where any other line is known."""
-    somewhere = [any(line.values[index] is not None for line in panel.lines) for index in range(length)]
-    return ChartLine("", tuple(0.0 if is_known else None for is_known in somewhere))
-
-
 def round_up(value: float) -> float:
     """The next 1, 2, 4 or 5 times a power of ten, so that the scale is round and rarely moves."""
     if value <= 0:
         return 1.0
-    power = 1.0
-    while power > value:
-        power /= 10
-    while power * 10 <= value:
-        power *= 10
+    power = 10.0 ** floor(log10(value))
     return next(step * power for step in (1, 2, 4, 5, 10) if step * power >= value)
 
 
@@ -244,13 +252,9 @@ def label(value: float) -> str:
 
 def reached(line: ChartLine, index: int) -> str:
     """The mean of a row, and in brackets the highest single poll if it differs."""
-    mean, high = _cell(line.values[index]), _cell(line.highs[index] if line.highs else None)
+    figures = (line.values[index], line.highs[index] if line.highs else None)
+    mean, high = ("–" if value is None else rough(value) for value in figures)
     return mean if high in ("–", mean) else f"{mean} ({high})"
-
-
-def _cell(value: float | None) -> str:
-    """A figure of a table to three significant digits. A dash if it is unknown."""
-    return "–" if value is None else rough(value)
 
 
 # Lines over stretches of time as the paths of a drawing. The position of each stretch is computed once for all lines.
@@ -318,28 +322,23 @@ def height_of(frame: Frame, value: float, top: float) -> float:
     return frame.floor - min(max(value / top, 0.0), 1.0) * (frame.floor - frame.top)
 
 
-WIDTH, HEIGHT = 640, 120
-LEFT, BOTTOM = 56, 18
-
-ROW, NAMES = 18, 220
+WIDTH, ROW, NAMES = 640, 18, 220
 
 
 def bars(amounts: Sequence[tuple[str, float]], title: str, unit: str) -> Markup:
     """A row for each name with its bar and its number, in the given order. Values are not negative."""
     top = max((value for _, value in amounts), default=0.0) or 1.0
     height = ROW * len(amounts)
-    rows = "".join(_bar(index, name, value, value / top) for index, (name, value) in enumerate(amounts))
+    rows = ""
+    for y, (name, value) in zip(range(0, height, ROW), amounts, strict=True):
+        width = max(1.0, value / top * (WIDTH - NAMES - 90))
+        short = name if len(name) <= 40 else f"{name[:39]}…"
+        rows += (
+            f'<text x="{NAMES - 6}" y="{y + 13}" text-anchor="end">{escape(short)}</text>'
+            f'<rect class="fill" x="{NAMES}" y="{y + 3}" width="{width:.1f}" height="{ROW - 6}"/>'
+            f'<text x="{NAMES + width + 5:.1f}" y="{y + 13}">{label(value)}</text>'
+        )
     return Markup(
         f'<figure><figcaption>{escape(title)} <span class="quiet">{escape(unit)}</span></figcaption>'
         f'<svg class="amounts" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{rows}</svg></figure>'
-    )
-
-
-def _bar(index: int, name: str, value: float, share: float) -> str:
-    y, width = index * ROW, max(1.0, share * (WIDTH - NAMES - 90))
-    short = name if len(name) <= 40 else f"{name[:39]}…"
-    return (
-        f'<text x="{NAMES - 6}" y="{y + 13}" text-anchor="end">{escape(short)}</text>'
-        f'<rect class="fill" x="{NAMES}" y="{y + 3}" width="{width:.1f}" height="{ROW - 6}"/>'
-        f'<text x="{NAMES + width + 5:.1f}" y="{y + 13}">{label(value)}</text>'
     )

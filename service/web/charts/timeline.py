@@ -22,7 +22,9 @@ from service.web.charts.svg import (
     Axis,
     ChartPanel,
     Frame,
+    Gap,
     WatchedStretch,
+    gap_marks,
     line_of,
     thinned,
     top,
@@ -83,15 +85,6 @@ class Figures:
     def stretches(self) -> list[WatchedStretch]:
         begins, ends = moments(self.begins[self.shown]), moments(self.ends[self.shown])
         return [WatchedStretch(*each) for each in zip(begins, ends, self.seconds[self.shown].tolist(), strict=True)]
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """A stretch without figures, and why. Its length is zero if the figures of a longer stretch cover it."""
-
-    begin: datetime
-    end: datetime
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,16 +289,11 @@ def _timeline_drawing(shown: Sequence[Event], axis: Axis, gaps: Sequence[Gap], z
     floor = LANE * (1 + max((lane for lane, _ in placed), default=0)) + 6
     labelled = sum(event.end is not None for event in shown) <= LABELLED
     drawn = "".join(_event(event, lane, axis, floor, labelled) for lane, event in placed)
-    ground = "".join(
-        f'<rect class="gap" x="{axis.x(gap.begin):.1f}" y="0" width="{max(axis.x(gap.end) - axis.x(gap.begin), 2):.1f}" '
-        f'height="{floor}"><title>{escape(gap.why)}</title></rect>'
-        for gap in gaps
-    )
     frame = axis.frame
     line = f'<line class="axis" x1="{frame.left}" x2="{frame.edge}" y1="{floor}" y2="{floor}"/>'
     return Markup(
         f'<svg class="chart events {frame.kind}" viewBox="0 0 {frame.width} {floor + BOTTOM}" role="group" '
-        f'aria-label="Episodes, change marks and changes">{ground}{line}{axis.times(floor)}{drawn}'
+        f'aria-label="Episodes, change marks and changes">{gap_marks(axis, gaps, 0, floor)}{line}{axis.times(floor)}{drawn}'
         f"{_zooms(axis, floor, zoom) if zoom else ''}</svg>"
     )
 
@@ -327,9 +315,9 @@ def _lanes(shown: Sequence[Event], axis: Axis) -> list[tuple[int, Event]]:
 def _extent(event: Event, axis: Axis, labelled: bool) -> tuple[float, float]:
     """The left and right end of a band with its label."""
     left, right = _band(event, axis)
-    if not labelled or _fits(event, axis):
+    if not labelled or (room := _room(event)) <= right - left:
         return left, right
-    return (left - _room(event), right) if left > axis.frame.width / 2 else (left, right + _room(event))
+    return (left - room, right) if left > axis.frame.width / 2 else (left, right + room)
 
 
 def _band(event: Event, axis: Axis) -> tuple[float, float]:
@@ -345,21 +333,15 @@ def _cut(words: str) -> str:
     return words if len(words) <= LONGEST_LABEL else f"{words[: LONGEST_LABEL - 1]}…"
 
 
-def _fits(event: Event, axis: Axis) -> bool:
-    left, right = _band(event, axis)
-    return _room(event) <= right - left
-
-
 def _event(event: Event, lane: int, axis: Axis, floor: float, labelled: bool) -> str:
     (left, right), y = _band(event, axis), 3 + LANE * lane
     head = f'<a href="{escape(event.link)}" class="{escape(event.kind)}"><title>{escape(event.title)}</title>'
     if event.end is None:
-        flag = f"M{left:.1f} {floor}V{y}h14l-4 5 4 5h-12.5V{floor}z"
-        if event.kind == "change":
-            flag = f"M{left:.1f} {floor - 9}l4 9h-8z"
+        change = event.kind == "change"
+        flag = f"M{left:.1f} {floor - 9}l4 9h-8z" if change else f"M{left:.1f} {floor}V{y}h14l-4 5 4 5h-12.5V{floor}z"
         return f'{head}<path class="flag" d="{flag}"/></a>'
     band = f'<rect class="lane" x="{left:.1f}" y="{y}" width="{right - left:.1f}" height="{LANE - 4}" rx="4"/>'
-    if _fits(event, axis):
+    if _room(event) <= right - left:
         position = f'class="onlane" x="{left + 6:.1f}"'
     elif not labelled:
         return f"{head}{band}</a>"

@@ -35,7 +35,7 @@ from service.web.access import Access, Caller
 from service.web.api.databases import attempt
 from service.web.charts import history, timeline
 from service.web.charts.history import UsualStretch, usual_lines
-from service.web.charts.svg import FRAMES, Axis, ChartPanel, Frame, reached, thinned
+from service.web.charts.svg import FRAMES, Axis, ChartPanel, Frame, Gap, reached, thinned
 from service.web.charts.timeline import Event
 from service.web.pages import words
 from service.web.pages.diagnosis import diagnosis_view
@@ -202,7 +202,7 @@ def shown(
         "change": None if at else _change(out, now),
         "latches": None if at else presenters.latches_out(watched),
         "caches": None if at else presenters.caches_out(watched),
-        "episodes": presenters.episodes_out(watched),
+        "episodes": [presenters.episode_out(each) for each in watched.episodes.all],
         "may_operate": caller.role == "operate",
         "presets": PRESETS,
         "restart": None if at else _restart(store, watched, out),
@@ -326,7 +326,7 @@ def _charted(
     panel: ChartPanel,
     axis: Axis,
     drawn: timeline.Overview,
-    gaps: Sequence[timeline.Gap],
+    gaps: Sequence[Gap],
     events: Sequence[Event],
     usual: Sequence[UsualStretch],
     frames: Sequence[Frame],

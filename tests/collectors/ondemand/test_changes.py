@@ -8,8 +8,19 @@ import pytest
 from collectors.bill import statements
 from collectors.deadline import STATEMENT_SECONDS
 from collectors.errors import Cancelled, SessionError, StatementError, ViewRefused
-from collectors.model import Binds, Missing, Rows
-from collectors.ondemand.changes import KEPT, gaps, kept, not_read, read_changes, views
+from collectors.model import Binds, Missing, Row, Rows, Snapshot, unread
+from collectors.ondemand.changes import (
+    KEPT,
+    MANY,
+    UNCOUNTED,
+    WAITED,
+    gaps,
+    kept,
+    not_read,
+    read_changes,
+    views,
+    why_none_in_containers,
+)
 from collectors.poll import Answer
 from collectors.registry import collectors, view_of
 
@@ -42,13 +53,29 @@ def test_reading_asks_each_view_of_the_release_once(release: str, lacking: set[s
     assert gaps(found) == (), "what a release does not have is no gap"
 
 
-def test_no_container_is_asked_while_the_row_cache_is_waited_for() -> None:
+@pytest.mark.parametrize(
+    ("con_id", "modes", "waited", "why"),
+    [
+        (1, ["READ WRITE"] * 10 + ["MOUNTED"] * 200, False, None),
+        (1, ["READ WRITE"] * 10 + ["READ ONLY"], False, MANY),
+        (1, None, False, UNCOUNTED),
+        (1, ["READ WRITE"], True, WAITED),
+        (3, ["READ WRITE"] * 200, True, None),
+    ],
+)
+def test_no_container_is_asked_while_the_row_cache_is_waited_for_nor_many(
+    con_id: int, modes: list[str] | None, waited: bool, why: str | None
+) -> None:
+    place = Rows("sys_context", ({"con_id": con_id},))
+    open_modes = ["READ WRITE", "READ ONLY", *(modes or ())]
+    rows = tuple[Row, ...]({"con_id": number, "open_mode": mode} for number, mode in enumerate(open_modes, 1))
+    containers = unread("v$containers") if modes is None else Rows("v$containers", rows)
     asked = Asked()
-    found = read_changes(asked, "19.0.0.0.0", waited=True)
-    assert asked.asked == ["v$pdbs"] and set(found) == set(views())
-    assert len(gaps(found)) == len(views()) - 1 and all(
-        line.endswith("row cache is waited for") for line in gaps(found)
-    )
+    against = why_none_in_containers(Snapshot("cdb", None, {"sys_context": place}), containers, waited=waited)
+    found = read_changes(asked, "19.0.0.0.0", against)
+    assert against == why and set(found) == set(views())
+    assert asked.asked == ["v$pdbs"] if why else asked.asked[0] == "v$pdbs" and len(asked.asked) == len(views())
+    assert all(line.endswith(why or "") for line in gaps(found)) and len(gaps(found)) == (len(views()) - 1) * bool(why)
 
 
 def test_refused_view_names_its_grant_and_the_others_are_read() -> None:

@@ -9,7 +9,7 @@ from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
 from collectors.errors import SessionError, StatementError, ViewRefused
 from collectors.model import Binds, Rows, Snapshot, Value
-from collectors.ondemand.check import CLOUD, SURROUNDINGS, ask_for_kind, counted, first_names, limited, one_number
+from collectors.ondemand.check import CLOUD, SURROUNDINGS, ask_for_kind, counted, first_names, limited
 from collectors.poll import Answer
 from rules.cause import catalogue
 from tests.collectors.scripted import BEGAN
@@ -39,35 +39,21 @@ def giving(*rows: tuple[Value, ...]) -> Session:
     return Session(Answer(("count(*)",), list(rows)))
 
 
-def test_one_number_sends_the_query_once_marked_and_with_a_row_limit() -> None:
-    session = giving((14838,))
-    one_number(session, SQL)
-    ((sent, binds),) = session.asked
-    assert binds == {}
-    assert sent == limited(SQL)
-    assert sent.startswith("select /* latchscope confirm */ ")
-    assert f"({SQL})" in sent and sent.endswith("where rownum <= 1")
-
-
-@pytest.mark.parametrize(("value", "number"), [(14838, 14838.0), (0, 0.0), (2.5, 2.5), (-1, -1.0)])
-def test_one_number_is_the_first_cell(value: Value, number: float) -> None:
-    found = one_number(giving((value,)), SQL)
-    assert (found, type(found)) == (number, float)
-
-
 @pytest.mark.parametrize("rows", [[], [()], [(None,)], [("14838",)], [(datetime(2026, 3, 2, tzinfo=UTC),)]])
-def test_one_number_rejects_an_answer_that_is_not_a_number(rows: list[tuple[Value, ...]]) -> None:
+def test_counted_rejects_an_answer_that_is_not_a_number(rows: list[tuple[Value, ...]]) -> None:
     with pytest.raises(StatementError, match="the query gave no number"):
-        one_number(giving(*rows), SQL)
+        counted(giving(*rows), SQL, None)
 
 
 @pytest.mark.parametrize("error", [ViewRefused("ORA-00942: no"), SessionError("ORA-03113: end of file")])
-def test_one_number_passes_an_error_on_unchanged(error: Exception) -> None:
+def test_counted_passes_an_error_on_unchanged(error: Exception) -> None:
     with pytest.raises(type(error), match=str(error)):
-        one_number(Session(error), SQL)
+        counted(Session(error), SQL, None)
 
 
-def test_limited_asks_for_the_container_where_there_are_any() -> None:
+def test_limited_is_marked_has_a_row_limit_and_asks_for_the_container_where_there_are_any() -> None:
+    assert limited(SQL).startswith("select /* latchscope confirm */ ")
+    assert f"({SQL})" in limited(SQL) and limited(SQL).endswith("where rownum <= 1")
     assert "con_name" not in limited(SQL) and "con_name" not in limited(SQL, "11.2.0.4.0")
     assert "sys_context('userenv', 'con_name') as con_name" in limited(SQL, "12.1.0.2.0")
 
@@ -86,7 +72,7 @@ def test_counted_tells_where_the_query_ran(
 ) -> None:
     session = giving(cells)
     told = counted(session, SQL, release)
-    assert (told.number, told.container, told.con_id) == (37.0, *place)
+    assert (told.number, told.container, told.con_id) == (37.0, *place) and isinstance(told.number, float)
     assert session.asked == [(limited(SQL, release), {})]
 
 
@@ -117,9 +103,9 @@ def test_scripted_databases_answer_the_queries_of_their_causes() -> None:
 
 def test_scripted_database_answers_a_confirming_query_it_knows() -> None:
     database = ScriptedDatabase(scenarios()["undo-storm"], BEGAN, lambda: 60.0)
-    assert one_number(database, "select count(*) from dba_rollback_segs") == 14838
+    assert counted(database, "select count(*) from dba_rollback_segs", None).number == 14838
     with pytest.raises(StatementError, match="does not know this statement"):
-        one_number(database, "select count(*) from dba_users")
+        counted(database, "select count(*) from dba_users", None)
 
 
 class DatabaseKindSession:

@@ -24,13 +24,20 @@ from collectors.poll import Answer
 from collectors.registry import collectors
 from collectors.release import as_sent, text_for
 from collectors.sqlplus.script import sqlplus_script
+from collectors.views.latchname import LATCHES
 from tests.collectors.oracle_text import InvalidIdentifier, project
 from tests.collectors.scripted import BEGAN
 
-BIND = "(select latch# from v$latchname where name = 'row cache objects')"
+NUMBER = re.compile(r"\(select latch# from v\$latchname where name = '([^']+)'\)")
 LEAF = re.compile(r"from \(\n\s+(select (?:(?!from \(\n).)*?)\n\s+\) q\)\)", re.S)
 IGNORED = {"variable"}
 LONGEST_LINE = 2499
+
+
+def with_binds(text: str) -> str:
+    """A text of the script with binds again in place of the queries that stand for them."""
+    of = {name: bind for bind, name in LATCHES.items()}
+    return NUMBER.sub(lambda found: f":{of[found[1]]}", text)
 
 
 @cache
@@ -259,7 +266,7 @@ class SqlPlus:
             return [{"answer": None}]
         if raw.endswith("where 1 = 0"):
             return []
-        sql = normal(raw).replace(BIND, ":latch")
+        sql = with_binds(normal(raw))
         for other in ("from x$kqrst", "from sys.x_$kqrst"):
             sql = sql.replace(other, "from sys.latchscope_kqrst")
         if "from x$kqrst" in raw and "sys" in self._refused:

@@ -16,7 +16,7 @@ from collectors.release import as_sent
 from collectors.sqlplus.script import ScriptQuery, sqlplus_script
 from rules.cause import catalogue
 from tests.collectors.shipped_sql import LICENSED, RELEASES, VERSIONS, mistakes
-from tests.collectors.sqlplus.sqlplus_standin import BIND, LONGEST_LINE, SqlPlus, parsed
+from tests.collectors.sqlplus.sqlplus_standin import LONGEST_LINE, SqlPlus, parsed, with_binds
 
 QUESTIONS = tuple(
     ScriptQuery((cause.id,), tuple(cause.confirm.variants().items()), cause.releases.since, cause.releases.until)
@@ -31,7 +31,7 @@ def sent(release: str) -> tuple[str, ...]:
     one = replace(scenarios()["undo-storm"], release=VERSIONS[release][-1])
     run = SqlPlus(one, 60.0)
     run.run(sqlplus_script(10, 2, QUESTIONS))
-    return tuple(text.replace(BIND, ":latch") for text in run.sent)
+    return tuple(with_binds(text) for text in run.sent)
 
 
 def code(text: str) -> str:
@@ -156,7 +156,7 @@ def test_counter_views_are_read_twice_and_the_rest_once() -> None:
 
 def test_bind_without_an_answer_is_reported_when_the_script_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BINDS", {})
-    with pytest.raises(BadCollector, match="latch_children binds 'latch'"):
+    with pytest.raises(BadCollector, match="latch binds 'latch'"):
         sqlplus_script()
 
 

@@ -231,7 +231,7 @@ def test_spool_of_a_killed_program_keeps_what_was_there_before_it_hung(part: str
 
 def test_record_missing_any_character_makes_its_view_missing() -> None:
     text = spooled(looks=1, seconds=10)
-    begin = text.index("{ls|1|v$latch|2/5|")
+    begin = text.index("{ls|1|v$latch|2/4|")
     for place in range(begin, text.index("\n", begin)):
         lost = text[:place] + text[place + 1 :]
         missing = read(lost).snapshots[0].read("v$latch")
@@ -241,7 +241,7 @@ def test_record_missing_any_character_makes_its_view_missing() -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("{ls|1|v$latch|2/5|", "{ls|1|v$latch|9/5|"), ("|end|50|latch#|name|gets", "|end|50|latch#|name|gut")],
+    [("{ls|1|v$latch|2/4|", "{ls|1|v$latch|9/4|"), ("|end|50|latch#|name|gets", "|end|50|latch#|name|gut")],
 )
 def test_records_that_do_not_fit_together_are_not_used(old: str, new: str) -> None:
     text = spooled(looks=1, seconds=10)
@@ -250,7 +250,7 @@ def test_records_that_do_not_fit_together_are_not_used(old: str, new: str) -> No
 
 
 def test_invalid_number_makes_its_view_missing_and_is_named() -> None:
-    text = re.sub(r"(\{ls\|1\|v\$latch\|1/5\|\d+\|270\|[^|]+\|)\d", r"\1O", spooled(looks=1, seconds=10))
+    text = re.sub(r"(\{ls\|1\|v\$latch\|1/4\|\d+\|270\|[^|]+\|)\d", r"\1O", spooled(looks=1, seconds=10))
     missing = read(text).snapshots[0].read("v$latch")
     assert isinstance(missing, Missing)
     assert "gets is" in missing.why and "not a number" in missing.why

@@ -16,7 +16,6 @@ grant select on sys.v_$instance to LATCHSCOPE;
 grant select on sys.v_$session to LATCHSCOPE;
 grant select on sys.v_$rowcache_parent to LATCHSCOPE;
 grant select on sys.v_$event_name to LATCHSCOPE;
-grant select on sys.v_$latch to LATCHSCOPE;
 grant select on sys.v_$latch_misses to LATCHSCOPE;
 grant select on sys.v_$latchname to LATCHSCOPE;
 grant select on sys.v_$mutex_sleep to LATCHSCOPE;
@@ -32,6 +31,7 @@ grant select on sys.v_$undostat to LATCHSCOPE;
 -- ORA-00955 at create view: a view of that name is there already and stays as it is; drop it if it is not ours.
 create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;
 grant select on sys.latchscope_kqrst to LATCHSCOPE;
+grant select on sys.v_$latch to LATCHSCOPE;
 grant select on sys.v_$latch_children to LATCHSCOPE;
 grant select on sys.v_$latchholder to LATCHSCOPE;
 grant select on sys.gv_$session to LATCHSCOPE;

@@ -19,7 +19,6 @@ grant read on sys.v_$instance to C##LATCHSCOPE;
 grant read on sys.v_$session to C##LATCHSCOPE;
 grant read on sys.v_$rowcache_parent to C##LATCHSCOPE;
 grant read on sys.v_$event_name to C##LATCHSCOPE;
-grant read on sys.v_$latch to C##LATCHSCOPE;
 grant read on sys.v_$latch_misses to C##LATCHSCOPE;
 grant read on sys.v_$latchname to C##LATCHSCOPE;
 grant read on sys.v_$mutex_sleep to C##LATCHSCOPE;
@@ -36,6 +35,7 @@ grant read on sys.v_$undostat to C##LATCHSCOPE;
 -- ORA-00955 at create view: a view of that name is there already and stays as it is; drop it if it is not ours.
 create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;
 grant read on sys.latchscope_kqrst to C##LATCHSCOPE;
+grant read on sys.v_$latch to C##LATCHSCOPE;
 grant read on sys.v_$latch_children to C##LATCHSCOPE;
 grant read on sys.v_$latchholder to C##LATCHSCOPE;
 grant read on sys.gv_$session to C##LATCHSCOPE;

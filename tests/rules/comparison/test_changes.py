@@ -30,8 +30,15 @@ from rules.comparison.changes import (
     work_changes,
     work_per_second,
 )
-from rules.comparison.compare import compare
-from rules.comparison.waits import child_changes, child_sleeps, children_of, cost_changes, sick_cache, surface_changes
+from rules.comparison.compare import (
+    child_changes,
+    child_sleeps,
+    children_of,
+    compare,
+    cost_changes,
+    sick_cache,
+    surface_changes,
+)
 from rules.context import Known, SignalContext, Unknown
 from tests.rules.contexts import SICK, TOTALS, context_of, delta_of, with_rows
 from tests.rules.printed import printed, scripted

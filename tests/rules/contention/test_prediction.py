@@ -22,7 +22,6 @@ from rules.contention.holds import (
     SleepRegime,
     counts_of,
     fit_sleeps,
-    hold_factor,
     hold_seconds,
     implied_budget,
     middle,
@@ -45,11 +44,9 @@ from rules.contention.queue import (
     HoldDraws,
     TableCell,
     budget_for,
-    exact_mva,
     fit_partitions,
     invert,
     latch_state,
-    light_load_hold,
     mean_wait,
     settle,
     stacked,
@@ -344,10 +341,21 @@ def test_power_is_drawn_between_its_bounds_and_piles_up_at_none() -> None:
 
 def test_hold_follows_from_counters_of_the_processor() -> None:
     assert hold_seconds(3157, 1.0, 3.157e9) == pytest.approx(1e-6)
-    assert hold_factor(2.7, 1.35) == 0.5
 
 
 # The closed latch against its closed form, exact mean value analysis, and a simulation that shares no code with it
+
+
+def exact_mva(processes: int, think: float, demands: list[float]) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Of one think station and single servers: throughput, utilisation, queue, and how often an arrival finds each busy."""
+    demand = np.asarray(demands)
+    queue, throughput, busy = np.zeros_like(demand), 0.0, np.zeros_like(demand)
+    for population in range(1, processes + 1):
+        busy = throughput * demand
+        residence = demand * (1.0 + queue)
+        throughput = population / (think + float(residence.sum()))
+        queue = throughput * residence
+    return throughput, throughput * demand, queue, busy
 
 
 @pytest.mark.parametrize("ratio", [1e-4, 0.05, 1.0, 30.0])
@@ -355,12 +363,12 @@ def test_hold_follows_from_counters_of_the_processor() -> None:
 def test_closed_form_and_mean_value_analysis_agree_to_the_ninth_digit(processes: int, ratio: float) -> None:
     state = latch_state(processes, ratio)
     (chances,), (met,) = (state_chances(count, np.array([ratio])) for count in (processes, processes - 1))
-    exact = exact_mva(processes, 1.0, [ratio])
+    _, used, waiting, _ = exact_mva(processes, 1.0, [ratio])
     assert state.held[0] == pytest.approx(1 - chances[0], rel=1e-9)
-    assert state.held[0] == pytest.approx(exact.utilisation[0], rel=1e-9)
+    assert state.held[0] == pytest.approx(used[0], rel=1e-9)
     assert state.miss_ratio[0] == pytest.approx(1 - met[0], rel=1e-9)
     queue = float((np.arange(processes + 1) * chances).sum())
-    assert state.queue[0] == pytest.approx(queue, rel=1e-9) == pytest.approx(exact.queue[0], rel=1e-9)
+    assert state.queue[0] == pytest.approx(queue, rel=1e-9) == pytest.approx(waiting[0], rel=1e-9)
 
 
 def test_loads_that_are_solved_together_settle_as_each_by_itself() -> None:
@@ -387,10 +395,9 @@ def test_waits_of_many_ratios_are_those_of_each(processes: int) -> None:
 
 def test_split_latch_is_the_network_of_its_parts() -> None:
     state = latch_state(15, 0.4, 4)
-    exact = exact_mva(15, 2.5, [0.25] * 4)
-    assert state.held[0] == pytest.approx(exact.throughput, rel=1e-9)
-    busy = float(exact.arrival_busy.mean())
-    assert state.miss_ratio[0] == pytest.approx(busy, rel=1e-9)
+    throughput, _, _, busy = exact_mva(15, 2.5, [0.25] * 4)
+    assert state.held[0] == pytest.approx(throughput, rel=1e-9)
+    assert state.miss_ratio[0] == pytest.approx(float(busy.mean()), rel=1e-9)
     assert latch_state(15, 1e6, 4).miss_ratio[0] == pytest.approx(14 / 17, rel=1e-4)
 
 
@@ -400,12 +407,6 @@ def test_inversion_gives_back_hold_and_think(processes: int, ratio: float) -> No
     times = invert(processes, float(state.held[0]) / 2e-6, float(state.miss_ratio[0]))
     assert times.hold == pytest.approx(2e-6, rel=1e-6)
     assert times.think == pytest.approx(2e-6 / ratio, rel=1e-6)
-
-
-def test_light_load_formula_is_the_limit_of_the_inversion() -> None:
-    state = latch_state(8, 1e-3)
-    rate, missed = float(state.held[0]) / 1e-6, float(state.miss_ratio[0])
-    assert light_load_hold(8, rate, missed) == pytest.approx(1e-6, rel=2e-2)
 
 
 @pytest.mark.parametrize(

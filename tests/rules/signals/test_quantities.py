@@ -9,6 +9,7 @@ import pytest
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Row
 from collectors.views.event_name import EVENT_NAME
 from collectors.views.system_event import SYSTEM_EVENT
+from rules.cause import catalogue
 from rules.context import Known, SignalValue, Unknown
 from rules.signals import HOME, SIGNALS, BadSignal, load
 from rules.signals.quantities import QUANTITIES, Operand, Quotient, Subject
@@ -141,7 +142,12 @@ ASKED = {
 
 def test_every_release_reads_the_events_that_signals_ask_for() -> None:
     assert len(ASKED) > 15
-    for event in (*ASKED, "LCK0 row cache object free"):
+    conditions = [
+        one for cause in catalogue().values() for told in cause.when for one in getattr(told, "any_of", [told])
+    ]
+    of_causes = {one.parameter for one in conditions if one.signal in ("waited_for_event", "sessions_in_event")}
+    assert None not in of_causes and len(of_causes) > 3
+    for event in (*ASKED, *of_causes, "LCK0 row cache object free", "latch: cache buffers chains"):
         assert all(f"'{event}'" in statement for statement in SYSTEM_EVENT.statements.values()), event
     assert all("'LCK0 row cache object free'" in statement for statement in EVENT_NAME.statements.values())
 

@@ -83,6 +83,7 @@ KNOWN = {
     "hottest_getmiss_ratio": 0.005,
     "share_of_waits_beyond_parsing": 1.0,
     "waited_for_event": 12.0,
+    "sessions_in_event": 0.4,
     "processor_demand": 1.5,
     "shared_pool_shrunk_share": 0.25,
 }
@@ -94,7 +95,7 @@ SUBJECTS = {
     **{name: Subject(("dc_rollback_segments",), surfaces=("latch",)) for name in SIGNALS if "_time_to_" in name},
     "evenness_of_lookups": Subject(("dc_users", "dc_tablespaces")),
     "parameter_value": Subject(parameter="undo_retention"),
-    "waited_for_event": Subject(parameter="resmgr:cpu quantum"),
+    **dict.fromkeys(("waited_for_event", "sessions_in_event"), Subject(parameter="resmgr:cpu quantum")),
     **dict.fromkeys(("hottest_getmiss_ratio", "share_of_waits_beyond_parsing"), Subject(surfaces=("latch",))),
     "share_of_mutex_sleeps": Subject(location="kqrpre"),
     "share_of_result_cache_holders": Subject(location="Result Cache: Serialization12"),

@@ -48,7 +48,7 @@ VIEWS = (
     presenters.latches_out,
     presenters.caches_out,
     presenters.capabilities_out,
-    presenters.episodes_out,
+    lambda watched: [presenters.episode_out(each) for each in watched.episodes.all],
 )
 
 

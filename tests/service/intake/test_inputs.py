@@ -16,10 +16,20 @@ from collectors.capture import LIMIT_BYTES
 from collectors.errors import InputError
 from collectors.logs import alert
 from collectors.model import Basis, Changes, Delta, NotComparable, Row
-from service.intake import inputs, logs
+from service.intake import inputs
 from service.intake.archives import LIMITS, MIB, Limits, TooLarge
-from service.intake.inputs import DEEPEST, MOST_BARS, InputResults, diagnose_all, figures, files_of
-from service.intake.logs import HEAD_BYTES, gunzipped_log, log_reader, window_of
+from service.intake.inputs import (
+    DEEPEST,
+    HEAD_BYTES,
+    MOST_BARS,
+    InputResults,
+    diagnose_all,
+    figures,
+    files_of,
+    log_in,
+    log_reader,
+    window_of,
+)
 from service.render.text import as_markdown, as_text
 from tests.collectors.logs.published_traces import TIMEOUT
 from tests.collectors.sqlplus.sqlplus_standin import spooled
@@ -566,13 +576,13 @@ def test_large_log_is_read_in_pieces_and_beyond_the_limit_of_other_files(
 
 
 def test_packed_log_that_swells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "_UNASKED", 2**20)
+    monkeypatch.setattr(inputs, "_UNASKED", 2**20)
     bomb = gzip.compress(ALERT + bytes(20 * 2**20))
-    found = gunzipped_log(bomb[:HEAD_BYTES], io.BytesIO(bomb[HEAD_BYTES:]), "bomb.gz")
+    found = log_in(bomb[:HEAD_BYTES], io.BytesIO(bomb[HEAD_BYTES:]), "bomb.gz")
     assert found is not None
     reader, stream = found
     with pytest.raises(TooLarge, match=r"bomb\.gz unpacks to more than 200 times its size"):
-        logs.read_log(reader, stream, "bomb.gz")
+        inputs.read_log(reader, stream, "bomb.gz")
 
 
 def test_packed_log_that_is_cut_is_one_error() -> None:

@@ -18,7 +18,6 @@ from collectors.registry import collectors
 from rules.cache_map import CacheMap
 from rules.model import Confidence, Diagnosis, Severity
 from service.config.settings import DatabaseSettings
-from service.metrics import families
 from service.metrics.exposition import MOST_SERIES, Block, exposition, own_registry, render, verdict_samples
 from service.metrics.families import FAMILIES, Labels
 from service.state.board import Failure
@@ -243,7 +242,7 @@ def test_sessions_that_hang_are_exported_with_their_longest_wait(stage: Stage) -
 
 def test_labels_are_escaped() -> None:
     block = Block(ERP)
-    block.add(families.UP, 1, {"location": 'a "b" \\c\nd'})
+    block.add("latchscope_up", 1, {"location": 'a "b" \\c\nd'})
     assert block.text()["latchscope_up"].decode() == (
         'latchscope_up{db="erp1",rac="erp",location="a \\"b\\" \\\\c\\nd"} 1\n'
     )
@@ -252,7 +251,7 @@ def test_labels_are_escaped() -> None:
 def test_database_of_many_names_has_the_largest_series_of_a_family_and_says_how_many_are_left_out() -> None:
     block = Block(ERP)
     for number in range(1000):
-        block.add(families.LONGEST_WAIT, number * 7 % 1000, {"event": f"e{number}", "cache": ""})
+        block.add("latchscope_longest_wait_seconds", number * 7 % 1000, {"event": f"e{number}", "cache": ""})
     told = samples(b"".join(block.text().values()).decode())
     assert {float(value) for _, value in told["latchscope_longest_wait_seconds"]} == {*range(1000 - MOST_SERIES, 1000)}
     left = {"db": "erp1", "rac": "erp", "family": "latchscope_longest_wait_seconds"}
@@ -283,7 +282,7 @@ def test_labels_that_read_the_same_are_one_series(busy: Stage, twice: tuple[Any,
 )
 def test_numbers_are_written_without_loss(value: float, text: str) -> None:
     block = Block(ERP)
-    block.add(families.UP, value)
+    block.add("latchscope_up", value)
     told = block.text()["latchscope_up"].decode().split()[-1]
     assert told == text
     assert float(told) == value
@@ -301,10 +300,10 @@ def test_promtool_accepts_the_exposition(busy: Stage) -> None:
 
 def test_total_below_zero_adds_no_line() -> None:
     block = Block(ERP)
-    block.add(families.DB_TIME, -1.0)
+    block.add("latchscope_db_time_seconds_total", -1.0)
     lines = {"latchscope_latch_gets_total": 1, "latchscope_finding": 2}
     for family in lines:
-        block.add_each(families.FAMILIES[family], ["", ',cause="a"'], [-1, 2])
+        block.add_each(family, ["", ',cause="a"'], [-1, 2])
     assert {name: len(text.splitlines()) for name, text in block.text().items()} == lines
 
 
@@ -333,7 +332,7 @@ def verdict_of(stage: Stage, db: str, *moments: float) -> dict[str, str]:
 
 def said_of(diagnosis: Diagnosis) -> Labels:
     """The labels of the verdict without an open episode."""
-    (words,) = (labels for family, _, labels in verdict_samples(diagnosis, ()) if family is families.VERDICT)
+    (words,) = (labels for family, _, labels in verdict_samples(diagnosis, ()) if family == "latchscope_verdict_info")
     return words
 
 
@@ -450,7 +449,9 @@ def test_waits_that_no_open_episode_is_about_are_told_beside_it(stage: Stage) ->
     unexplained = tuple(each.model_copy(update={"causes": ()}) for each in published.diagnosis.troubles)
     for found, cause in ((published.diagnosis.findings, small.cause), ((), "")):
         diagnosis = published.diagnosis.model_copy(update={"findings": found, "troubles": () if found else unexplained})
-        rows = [labels for family, _, labels in verdict_samples(diagnosis, [other]) if family is families.VERDICT]
+        rows = [
+            labels for family, _, labels in verdict_samples(diagnosis, [other]) if family == "latchscope_verdict_info"
+        ]
         assert [row["severity"] for row in rows if row["cause"] == cause] == ["critical"]
 
 

@@ -41,7 +41,7 @@ from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer as Scripted
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS, within
-from tests.oracle_standin.profiles import ORACLE_19C
+from tests.oracle_standin.profiles import ORACLE_12_1, ORACLE_19C
 from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
 from tests.oracle_standin.server import Listener
 from tests.service.stage import BEGAN, Kept, Stage
@@ -462,17 +462,35 @@ def test_changes_are_not_read_while_sessions_hang() -> None:
     assert site.read and "TABLE WEBSHOP.ORDERS changed by DDL" in site.texts
 
 
-def test_in_the_root_no_container_is_asked_what_changed_until_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [1000.0]
-    monkeypatch.setattr("service.watch.follow_up.time.monotonic", lambda: clock[0])
+@pytest.mark.parametrize("pdbs", [2, 200])
+def test_storm_in_a_root_asks_no_container_and_few_of_them_what_changed_when_nobody_waits(
+    pdbs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Through the listener, with the query that confirms what begins: it reads all containers too."""
+    moment = [0.0]
+    monkeypatch.setattr("service.watch.follow_up.time.monotonic", lambda: 1000 + moment[0])
     storm = replace(UNDO_STORM, release="12.1.0.2.0", container=(1, "CDB$ROOT"))
-    site = Changing(ChangesLook(Audit()), at=40, scenario=storm)
-    site.poll(3)
-    assert set(site.read) == {"v$pdbs"}
-    clock[0] += 61
-    site.at = 200
-    site.poll(3)
-    assert "dba_objects" in site.read
+    backend = ScriptedBackend(storm, lambda: moment[0])
+    rows = [(number, f"PDB{number}", "READ WRITE") for number in range(1, pdbs + 3)]
+    backend.instead = {"v$containers": Answer(("con_id", "name", "open_mode"), rows)}
+    service = Service(backend, {USER: Account(PASSWORD)}, ORACLE_12_1)
+    (tmp_path / "password").write_text(PASSWORD, encoding="utf-8")
+    with Listener({"cdb": service}) as listener:
+        database = DatabaseSettings(name="cdb", dsn=listener.dsn("cdb"), user=USER, password_file=tmp_path / "password")
+        watched = MonitoredDatabase(database, 15.0)
+        follow_up = FollowUp(watched, BlockerLook(Audit()), ChangesLook(Audit()), confirms=True)
+        worker = Worker(watched, Connector(OracleSettings()), Kept([]), 1.0, follow_up=follow_up)
+        asked = list[bool]()
+        for moment[0] in (45.0, 60.0, 75.0, 90.0, 105.0, 200.0, 265.0, 280.0):
+            worker.step()
+            assert watched.failure is None
+            asked.append(
+                any("from cdb_" in text and (pdbs > 2 or "running_jobs" not in text) for text in service.texts)
+            )
+            assert (watched.published is not None and watched.published.verdict.severity == "critical") == (
+                60 <= moment[0] <= 200
+            )
+    assert asked == [False] * 6 + [pdbs == 2] * 2
 
 
 def test_changes_are_never_read_where_that_is_off() -> None:

@@ -7,8 +7,8 @@ import pytest
 from rules.baseline import UsualRange
 from service.state.window import Window
 from service.web.charts.history import UsualStretch, chart, least
-from service.web.charts.svg import Axis, ChartLine, ChartPanel
-from service.web.charts.timeline import Event, Gap
+from service.web.charts.svg import Axis, ChartLine, ChartPanel, Gap
+from service.web.charts.timeline import Event
 from tests.service.web.charts.drawings import AXIS, HOSTILE, at, drawn, panel, stretch, x, y
 
 

@@ -7,7 +7,8 @@ import pytest
 from rules.cache_map import CacheMap
 from service.state.window import Window
 from service.store.repository import Repository
-from service.web.charts.timeline import LANE, Event, Gap, Overview, events, overview
+from service.web.charts.svg import Gap
+from service.web.charts.timeline import LANE, Event, Overview, events, overview
 from tests.service.stage import BEGAN, FOR_EVER, Stage
 from tests.service.web.charts.drawings import AXIS, HOSTILE, drawn, x
 from tests.service.web.charts.drawings import at as minute
