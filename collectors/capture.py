@@ -66,15 +66,10 @@ def delta_of(capture: Capture) -> Delta | NotComparable:
 
 
 def dump(capture: Capture) -> str:
-    document = {
-        "format": FORMAT,
-        "version": VERSION,
-        "database": capture.database,
-        "source": capture.source,
-        "snapshots": [dump_snapshot(snapshot) for snapshot in capture.snapshots],
-        "confirmations": [asdict(confirmation) for confirmation in capture.confirmations],
-    }
-    return json.dumps(document) + "\n"
+    head = {"format": FORMAT, "version": VERSION, "database": capture.database, "source": capture.source}
+    snapshots = [dump_snapshot(snapshot) for snapshot in capture.snapshots]
+    confirmations = [asdict(confirmation) for confirmation in capture.confirmations]
+    return json.dumps({**head, "snapshots": snapshots, "confirmations": confirmations}) + "\n"
 
 
 def dump_snapshot(snapshot: Snapshot) -> dict[str, Any]:
@@ -137,13 +132,11 @@ def load(text: str | bytes, name: str) -> Capture:
     snapshots = _list(document.get("snapshots"), f"{name}: snapshots")
     if not snapshots:
         raise InputError(f"{name} has no snapshot; a capture needs at least one")
+    confirmations = _list(document.get("confirmations", []), f"{name}: confirmations")
     return Capture(
         database,
         tuple(load_snapshot(snapshot, database, f"{name}: snapshots[{i}]") for i, snapshot in enumerate(snapshots)),
-        tuple(
-            _confirmation(entry, f"{name}: confirmations[{i}]")
-            for i, entry in enumerate(_list(document.get("confirmations", []), f"{name}: confirmations"))
-        ),
+        tuple(_confirmation(entry, f"{name}: confirmations[{i}]") for i, entry in enumerate(confirmations)),
         str(document.get("source", "")),
     )
 

@@ -62,83 +62,25 @@ class InputError(CollectError):
 
 REFUSED = {"ORA-00942", "ORA-01031", "ORA-02030", "ORA-01702"}
 CREDENTIAL = {
-    *(
-        "ORA-01005",
-        "ORA-01017",
-        "ORA-01045",
-        "ORA-01988",
-        "ORA-28000",
-        "ORA-28001",
-        "ORA-28007",
-        "ORA-28030",
-        "ORA-28046",
-    ),
-    *("DPY-4001", "ORA-28365"),
-}
+    "ORA-01005", "ORA-01017", "ORA-01045", "ORA-01988", "ORA-28000", "ORA-28001", "ORA-28007", "ORA-28030",
+    "ORA-28046", "DPY-4001", "ORA-28365",
+}  # fmt: skip
 STARTING = {
-    *(
-        "ORA-01033",
-        "ORA-01034",
-        "ORA-01035",
-        "ORA-01089",
-        "ORA-01090",
-        "ORA-01092",
-        "ORA-01109",
-        "ORA-12505",
-        "ORA-12514",
-    ),
-    *(
-        "ORA-12516",
-        "ORA-12518",
-        "ORA-12519",
-        "ORA-12520",
-        "ORA-12521",
-        "ORA-12526",
-        "ORA-12527",
-        "ORA-12528",
-        "ORA-27101",
-    ),
-    *("DPY-6001", "DPY-6003"),
-}
+    "ORA-01033", "ORA-01034", "ORA-01035", "ORA-01089", "ORA-01090", "ORA-01092", "ORA-01109", "ORA-12505",
+    "ORA-12514", "ORA-12516", "ORA-12518", "ORA-12519", "ORA-12520", "ORA-12521", "ORA-12526", "ORA-12527",
+    "ORA-12528", "ORA-27101", "DPY-6001", "DPY-6003",
+}  # fmt: skip
 SETUP = {
-    *(
-        "DPY-3001",
-        "DPY-3010",
-        "DPY-3015",
-        "DPY-4000",
-        "DPY-4003",
-        "DPY-4017",
-        "DPY-4018",
-        "DPY-4019",
-        "DPY-4020",
-    ),
-    *(
-        "DPY-4021",
-        "DPY-4022",
-        "DPY-4026",
-        "DPY-4027",
-        "DPY-4028",
-        "DPY-6002",
-        "DPI-1047",
-        "ORA-12154",
-        "ORA-28040",
-        "ORA-28759",
-    ),
-    *("ORA-12650", "ORA-12660"),
-}
+    "DPY-3001", "DPY-3010", "DPY-3015", "DPY-4000", "DPY-4003", "DPY-4017", "DPY-4018", "DPY-4019", "DPY-4020",
+    "DPY-4021", "DPY-4022", "DPY-4026", "DPY-4027", "DPY-4028", "DPY-6002", "DPI-1047", "ORA-12154", "ORA-28040",
+    "ORA-28759", "ORA-12650", "ORA-12660",
+}  # fmt: skip
 ENCRYPTED = re.compile(r"ORA-126[56]0\b|native network encryption", re.IGNORECASE)
 """How a server that requires encryption or checksums of Oracle Net refuses a client that has none."""
 LOST = {
-    "ORA-00028",
-    "ORA-01012",
-    "ORA-02396",
-    "ORA-03113",
-    "ORA-03114",
-    "ORA-03135",
-    "ORA-12541",
-    "ORA-12543",
+    "ORA-00028", "ORA-01012", "ORA-02396", "ORA-03113", "ORA-03114", "ORA-03135", "ORA-12541", "ORA-12543",
     "ORA-12170",
-}
+}  # fmt: skip
 _WRITE = "write host:port/service as dsn"
 _PLAIN = (
     (r"DPY-4027", f"the dsn is an alias, and no folder with a tnsnames.ora is set; {_WRITE}, or set config_dir"),

@@ -86,21 +86,10 @@ TRAITS: Mapping[DatabaseKind, KindTraits] = {
 }
 
 ALIASES: Mapping[str, DatabaseKind] = {
-    "non-cdb": "11.2",
-    "noncdb": "11.2",
-    "container": "cdb",
-    "multitenant": "cdb",
-    "cdb$root": "cdb",
-    "pluggable": "pdb",
-    "aws": "rds",
-    "rds-pdb": "rds-cdb",
-    "adb": "autonomous",
-    "atp": "autonomous",
-    "adw": "autonomous",
-    "adg": "standby",
-    "dataguard": "standby",
-    "data-guard": "standby",
-}
+    "non-cdb": "11.2", "noncdb": "11.2", "container": "cdb", "multitenant": "cdb", "cdb$root": "cdb", "pluggable": "pdb",
+    "aws": "rds", "rds-pdb": "rds-cdb", "adb": "autonomous", "atp": "autonomous", "adw": "autonomous",
+    "adg": "standby", "dataguard": "standby", "data-guard": "standby",
+}  # fmt: skip
 _RELEASE = re.compile(r"(\d+(?:\.\d+)*)(?:g|c|ai)?(?:r\d)?")
 
 
@@ -112,10 +101,8 @@ def kind_named(word: str) -> DatabaseKind:
     """The kind with that name, alias or release: 11g has no containers, 19c has. Raises UnknownKind."""
     name = word.strip().lower().replace("_", "-")
     for kind in KINDS:
-        if name == kind:
+        if name in (kind, *(alias for alias, known in ALIASES.items() if known == kind)):
             return kind
-    if name in ALIASES:
-        return ALIASES[name]
     if release := _RELEASE.fullmatch(name):
         return "cdb" if at_least(release[1], "12") else "11.2"
     close = get_close_matches(name, [*KINDS, *ALIASES], n=1, cutoff=0.5)
@@ -305,9 +292,12 @@ def grants_script(
     `release`: the release that stood for the kind, such as 19c, which the script names.
     """
     name = grantee(user, kind)
-    asking = _asking(name) if asks else ()
+    asking = (
+        "-- Any password but one with a double quote in it.",
+        f"accept latchscope_password char prompt 'Password of the new user {name}: ' hide",
+    )
     grants = (*_grants(kind, name, latch, release), *_afterwards(kind, latch))
-    return "\n".join((*_head(kind, name, release), *asking, *_user(kind, name), *grants)) + "\n"
+    return "\n".join((*_head(kind, name, release), *(asking if asks else ()), *_user(kind, name), *grants)) + "\n"
 
 
 def confirming_script(
@@ -398,11 +388,6 @@ def _privilege(kind: DatabaseKind, release: str | None) -> Iterator[str]:
         yield "-- may not pass it on with ORA-01031: write select for read there."
 
 
-def _asking(user: str) -> Iterator[str]:
-    yield "-- Any password but one with a double quote in it."
-    yield f"accept latchscope_password char prompt 'Password of the new user {user}: ' hide"
-
-
 def _user(kind: DatabaseKind, user: str) -> Iterator[str]:
     common = TRAITS[kind].common_user
     everywhere = " container = all" if common else ""
@@ -412,15 +397,13 @@ def _user(kind: DatabaseKind, user: str) -> Iterator[str]:
     yield "-- and one may be dead without the database knowing. Raise it if several latchscopes, or several entries of one,"
     yield "-- watch the same instance with this user."
     text = "create profile {profile:own} limit password_life_time unlimited sessions_per_user {most}"
-    made = command(text, profile=profile, most=MOST_SESSIONS)
-    yield f"{made}{everywhere};"
+    yield f"{command(text, profile=profile, most=MOST_SESSIONS)}{everywhere};"
     yield "set verify off"
     text = 'create user {user:own} identified by "&latchscope_password" profile {profile:own}'
-    made = command(text, user=user, profile=profile)
-    yield f"{made}{everywhere};"
+    yield f"{command(text, user=user, profile=profile)}{everywhere};"
     yield "undefine latchscope_password"
     yield command("grant create session to {user:own};", user=user)
-    if TRAITS[kind].common_user:
+    if common:
         yield command("alter user {user:own} set container_data = all container = current;", user=user)
 
 
@@ -443,8 +426,9 @@ def _optional(kind: DatabaseKind, user: str, release: str | None) -> Iterator[st
     """Grants without which a diagnosis says less. Those behind a setting that is off are there as comments."""
     of_containers = [each.granted_on for each in _optional_views() if each.every_seconds or not each.on_request]
     if _may_have_containers(kind, release):
+        older = " The views are there from 12.1 on; before, ORA-00942 is expected." * _is_older(kind, release)
         yield "-- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names"
-        yield f"-- of containers, by which it says whose the waits are.{_expected(kind, release)}"
+        yield f"-- of containers, by which it says whose the waits are.{older}"
         yield from grant_lines(of_containers, kind, user, release)
     yield "-- Optional, read only while sessions hang: undo to roll back, coordinators of slaves, modes of locks,"
     yield "-- names of jobs. Leave them out, and a diagnosis says what it does not know."
@@ -456,13 +440,6 @@ def _optional(kind: DatabaseKind, user: str, release: str | None) -> Iterator[st
     analysed = [each.granted_on for each in _optional_views() if each.on_request and each.setting]
     lines = grant_lines(analysed, kind, user, release)
     yield from (f"-- {line}" for granted in lines for line in granted.splitlines())
-
-
-def _expected(kind: DatabaseKind, release: str | None) -> str:
-    """What becomes of such a grant on an old release, where the script may run on one."""
-    if not _is_older(kind, release):
-        return ""
-    return " The views are there from 12.1 on; before, ORA-00942 is expected."
 
 
 def _optional_views() -> list[Collector]:

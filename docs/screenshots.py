@@ -19,7 +19,7 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 from collectors.demo.scenarios import scenarios
-from service import top
+from service.cli import top
 from service.cli.main import cli
 from service.config import load
 from tests.oracle_standin.scripted import PASSWORD, USER

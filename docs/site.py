@@ -18,7 +18,7 @@ from mkdocs.structure.pages import Page
 
 from docs import licences
 from service.bill import statements
-from service.cli.sql import as_markdown
+from service.cli.scripts import as_markdown
 from service.successors import successors
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -234,11 +234,8 @@ class Cause(Frozen):
                     f"step {number} has a statement or a setting; say under run_in where it runs: {', '.join(WHERE)}"
                 )
             sets = [text.split()[1] for text in step.texts() if re.match(r"alter (session|system) set\b", text)]
-            if (
-                sets
-                and not step.in_cluster
-                and (step.acts_on is None or (step.acts_on == "this session") != ("session" in sets))
-            ):
+            unsaid = step.acts_on is None or (step.acts_on == "this session") != ("session" in sets)
+            if sets and unsaid and not step.in_cluster:
                 raise ValueError(f"step {number} changes a setting; say under acts_on of what: {', '.join(ACTS_ON)}")
             if step.not_possible:
                 raise ValueError(f"step {number} has not_possible; it belongs under elsewhere, to a platform")
@@ -406,29 +403,18 @@ def text_spans(cause: Cause) -> tuple[TextSpan, ...]:
     if query is None:
         return ()
     begin = max(cause.releases.since or query.since or OLDEST, query.since or "0", key=parts)
-    later = [
-        floor for floor in query.variants() if floor and parts(floor) > parts(begin) and cause.releases.include(floor)
-    ]
-    floors = [begin, *later]
+    newer = (floor for floor in query.variants() if floor and parts(floor) > parts(begin))
+    later = [floor for floor in newer if cause.releases.include(floor)]
     return tuple(
         TextSpan(cause.id, floor, None if after else cause.releases.until, after, query.views(floor))
-        for floor, after in zip(floors, [*later, None], strict=True)
+        for floor, after in zip([begin, *later], [*later, None], strict=True)
     )
 
 
-def views_before_containers(causes: Iterable[Cause]) -> dict[str, tuple[str, ...]]:
-    """View → causes whose confirming query reads it on a release before 12.1."""
-    return _by_view(span for cause in causes for span in text_spans(cause) if span.older)
-
-
-def views_since_containers(causes: Iterable[Cause]) -> dict[str, tuple[str, ...]]:
-    """View → causes whose confirming query reads it on 12.1 or later."""
-    return _by_view(span for cause in causes for span in text_spans(cause) if span.newer)
-
-
-def _by_view(spans: Iterable[TextSpan]) -> dict[str, tuple[str, ...]]:
+def views_asked(causes: Iterable[Cause], *, containers: bool) -> dict[str, tuple[str, ...]]:
+    """View → causes whose confirming query reads it on 12.1 or later (`containers`), or on a release before."""
     found: dict[str, list[str]] = {}
-    for span in spans:
-        for view in span.views:
+    for span in (span for cause in causes for span in text_spans(cause)):
+        for view in span.views if (span.newer if containers else span.older) else ():
             found.setdefault(view, []).append(span.cause)
     return {view: tuple(dict.fromkeys(found[view])) for view in sorted(found)}

@@ -1,10 +1,13 @@
 """The confirming query of a cause: its text for this release, its result and the container of that, and what prevents it."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from collectors.model import ConfirmationResult, Delta, Missing, number, text
 from rules.base import meets
 from rules.cause import Cause
+from rules.formatting import number as spelled
+from rules.model import Finding, Step
 from rules.remedy import Confirmation, Query
 
 GRANTS = "`latchscope grants --confirm` prints the grant"
@@ -97,3 +100,48 @@ def _place(result: ConfirmationResult | None, delta: Delta) -> tuple[str | None,
     polled = next(iter(delta.rows("sys_context")), {})
     con_id = number(polled.get("con_id"))
     return text(polled.get("con_name")), None if con_id is None else int(con_id)
+
+
+# The same in words.
+
+
+def confirming_step(query: Confirmation) -> Step:
+    """The confirming query of the first finding."""
+    result = f"; the record has {record_of(query)}" if query.result is not None else ""
+    closed = f" It cannot run here: {query.obstacle}." if query.obstacle else ""
+    return Step(step="confirming query", statement=f"{query.sql}{result}.{closed} {query.reading}")
+
+
+def record_of(query: Confirmation) -> str:
+    """The result of the query, its container, and what it counted. A number that did not cover everything says so."""
+    names = f": {'; '.join(map(named, query.names))}" if query.names else ""
+    return f"{number_of(query)}{names}"
+
+
+def number_of(query: Confirmation) -> str:
+    """The result of the query and its container; why names are missing; and what an incomplete number does not prove."""
+    assert query.result is not None
+    seen = f" ({query.seen})" if query.seen else ""
+    unnamed = f", without names ({query.unnamed})" if query.unnamed else ""
+    undecided = query.needs is not None and query.confirms is None and query.decides != "for"
+    missed = undecided and not meets(query.result, query.needs or "")
+    blind = "; that it misses the bound proves nothing, as other containers were not seen" if missed else ""
+    return f"{spelled(query.result)}{seen}{unnamed}{blind}"
+
+
+AGAINST = "the confirming query speaks against it"
+
+
+def speaks_against(finding: Finding) -> str | None:
+    """That the confirming query speaks against a finding, with its number. None if it does not."""
+    query = finding.confirm
+    if query is None or query.result is None or query.confirms is not False:
+        return None
+    return f"{AGAINST}: {number_of(query)}"
+
+
+def named(row: Mapping[str, str | float | None]) -> str:
+    """A row of names: "APP ORDERS_SEQ cache_size 0, last_number 4,711". A number has the name of its column."""
+    words = [str(cell) for cell in row.values() if isinstance(cell, str)]
+    figures = [f"{name} {spelled(cell)}" for name, cell in row.items() if isinstance(cell, int | float)]
+    return " ".join([*words, ", ".join(figures)]).strip()

@@ -107,6 +107,10 @@ def other_wait(context: SignalContext) -> OtherWait | None:
     )
 
 
+TIME_SPENT = "where the time went"
+"""The step that takes the place of the largest wait while the row cache costs little."""
+
+
 def largest_use(context: SignalContext) -> LargestUse | None:
     """What DB time went to most, of DB CPU and the waits that are read, the row cache left out.
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
-from collectors.model import Basis
+from collectors.model import Basis, hours
 from rules.base import bound_of
 from rules.model import Evidence, NearestBound, RuledOut
 
@@ -122,8 +122,23 @@ def part_of(part: float, whole: float) -> str:
 
 
 def over(basis: Basis) -> str:
-    """The words for the interval of a figure."""
-    return f"over {basis}" if basis.kind == "interval" else f"in {basis}"
+    """The words for the interval of a figure: over 30 s, over an hour, in totals since an unknown instance start."""
+    return f"over {length(basis.seconds or 0.0)}" if basis.kind == "interval" else f"in {basis}"
+
+
+def length(seconds: float) -> str:
+    """A duration as people say it: 9.5 s, 30 s, 45 min, an hour, 153 h 0 min."""
+    if seconds < 120:
+        return f"{seconds:.1f} s" if seconds < 10 and seconds % 1 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return "an hour" if minutes == 60 else f"{minutes} min" if minutes < 120 else hours(seconds)
+
+
+def few(sessions: float) -> str:
+    """Sessions on average, as people say it: 38, 9.9, 0.02, < 0.01."""
+    if sessions >= 10:
+        return count(sessions)
+    return "0" if not sessions else "< 0.01" if sessions < 0.01 else f"{sessions:.2g}"
 
 
 def exact(value: float) -> int | float:

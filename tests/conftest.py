@@ -34,22 +34,13 @@ os.environ.setdefault("GOGC", "400")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 WAITING = (
-    "tests/service/test_replicas.py",
-    "tests/service/test_crash.py",
-    "tests/service/test_stories.py",
-    "tests/live/test_alerting.py",
-    "tests/collectors/test_oracle.py",
-    "tests/service/test_fault_matrix.py",
-    "tests/service/test_standin_fleet.py",
-    "tests/collectors/test_oracle_standin.py",
-    "tests/service/test_end_to_end.py",
-    "tests/live/load/test_run.py",
-    "tests/service/config/test_secrets_stay_hidden.py",
-    "tests/repo/test_prometheus.py",
-    "tests/repo/grafana/test_live.py",
-    "tests/service/store/test_writer.py",
-    "tests/service/store/test_topics.py",
-)
+    "tests/service/test_replicas.py", "tests/service/test_crash.py", "tests/service/test_stories.py",
+    "tests/live/test_alerting.py", "tests/collectors/test_oracle.py", "tests/service/test_fault_matrix.py",
+    "tests/service/test_standin_fleet.py", "tests/collectors/test_oracle_standin.py",
+    "tests/service/test_end_to_end.py", "tests/live/load/test_run.py",
+    "tests/service/config/test_secrets_stay_hidden.py", "tests/repo/test_prometheus.py",
+    "tests/repo/grafana/test_live.py", "tests/service/store/test_writer.py", "tests/service/store/test_topics.py",
+)  # fmt: skip
 """Files that mostly wait, for servers, processes and deadlines, the longest first. They begin while others still compute."""
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
@@ -58,7 +49,7 @@ Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 KEPT: Mapping[str, str] = {
     "tests/service/test_end_to_end.py::test_demo_serves_its_verdicts_and_ends_on_sigterm": "the demo by HTTP, in a process",
-    "tests/service/test_top.py::test_each_key_through_a_terminal": "the only run of the loop of top",
+    "tests/service/cli/test_top.py::test_each_key_through_a_terminal": "the only run of the loop of top",
 }
 """Tests marked `slow` that `make test` runs all the same → why: what nothing cheaper proves. At most MOST_KEPT."""
 MOST_KEPT = 12

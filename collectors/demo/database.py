@@ -338,7 +338,8 @@ class ScriptedDatabase:
             self._now = self._clock() + self._late
         answers = {view: self.view(view) for view in views}
         if (group := group_text_of(sql)) is None:
-            return Answer(*answers.popitem()[1])
+            ((columns, found),) = answers.values()
+            return Answer(columns, found)
         rows = {
             view: [dict(zip(columns, cells, strict=True)) for cells in found]
             for view, (columns, found) in answers.items()

@@ -336,7 +336,7 @@ class ScenarioState:
 
 
 def counted(load: ScriptedLoad, member: str, name: str, part: int | None = None, unit: float = 1.0) -> float:
-    """A rate that stands in a map of the load by its name, or that part of it; 0 if it is not there."""
+    """A rate in a map of the load by its name, or that part of it; 0 if it is not there."""
     found = getattr(load, member).get(name)
     return 0.0 if found is None else (found if part is None else found[part]) * unit
 

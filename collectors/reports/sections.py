@@ -9,6 +9,7 @@ from collectors.model import ROW_CACHE_LATCH, SCRIPT, Missing, Reading, Row, Row
 from collectors.registry import collectors
 from collectors.reports.header import month_of
 from collectors.reports.tables import ANOTHER, ReportRow, ReportTables, decimals, in_doubt, micro
+from collectors.views import latchname
 from collectors.views.system_event import ORDINARY_WAITS
 
 Reader = Callable[[ReportTables], Reading]
@@ -50,6 +51,9 @@ def asked(view: str) -> tuple[str, ...]:
     """The names that our newest statement asks of a view. A reader ignores any others that a report prints."""
     statement = list(collectors()[view].statements.values())[-1]
     return tuple(re.findall(r"'([^']+)'", statement))
+
+
+LATCHES = (*latchname.LATCHES.values(), latchname.BUFFER_CHAINS)
 
 
 def strange(view: str, title: str) -> Missing:
@@ -118,7 +122,7 @@ def latch(printed: ReportTables) -> Reading:
     activity, breakdown = printed.section("Latch Activity"), printed.section("Latch Sleep Breakdown")
     if activity is None and breakdown is None:
         return printed.missing("v$latch", "Latch Activity")
-    active = by_name(activity or (), asked("v$latch"))
+    active = by_name(activity or (), LATCHES)
     if activity and not active:
         return strange("v$latch", "Latch Activity")
     unsure, slept = _doubtful(activity or ()), _doubtful(breakdown or ())
@@ -129,7 +133,7 @@ def latch(printed: ReportTables) -> Reading:
         rows[name] = {"name": name, **sums(records, "gets", "wait_time")}
         if breakdown is not None and name not in slept:
             rows[name] |= {"sleeps": 0, "misses": _few_misses(records)}
-    for name, records in by_name(breakdown or (), asked("v$latch")).items():
+    for name, records in by_name(breakdown or (), LATCHES).items():
         exact = sums(records, "gets", "misses", "sleeps") | {"spin_gets": added(map(_spin_gets, records))}
         rows[name] = rows.get(name, {"name": name}) | exact
     return rows_of("v$latch", rows.values(), WAIT_NOTE, *((SLEEPS_NOTE, MISSES_NOTE) if breakdown is not None else ()))
@@ -137,7 +141,7 @@ def latch(printed: ReportTables) -> Reading:
 
 def _doubtful(records: Iterable[ReportRow]) -> frozenset[str]:
     """Latches we follow that a strange name may stand for."""
-    return in_doubt(asked("v$latch"), [record.name(asked("v$latch")) for record in records], OTHER_LATCHES)
+    return in_doubt(LATCHES, [record.name(LATCHES) for record in records], OTHER_LATCHES)
 
 
 def _spin_gets(row: ReportRow) -> int | float | None:

@@ -253,18 +253,8 @@ def _spread(figures: list[str], absent: tuple[int, ...], many: int) -> list[str]
 
 _SHARES = ("pct", "avgslps", "waitstxn", "dbtime", "bgtime", "totalcalltime", "persecond", "pertrans", "ofdbtime")
 _COUNTS = (
-    "waits",
-    "timeouts",
-    "timout",
-    "getreq",
-    "nowait",
-    "misses",
-    "sleeps",
-    "spingets",
-    "scanreq",
-    "modreq",
-    "final",
-)
+    "waits", "timeouts", "timout", "getreq", "nowait", "misses", "sleeps", "spingets", "scanreq", "modreq", "final",
+)  # fmt: skip
 
 
 def _fits(headings: tuple[str, ...], cells: list[str]) -> bool:

@@ -131,24 +131,23 @@ def sqlplus_script(
     floors = {floor for section in (*before, look, *after, *confirming) for floor in _floors(section)[1:]}
     many = len(confirming)
     parsed = len(after) + bool(looks) + many + OTHERS  # a text that `after` repeats from `before` counts once
-    return _filled(
-        SECONDS=str(seconds),
-        LOOKS=str(looks),
-        FORMAT=str(FORMAT),
-        VIEWS=_listed([view for view, collector in collectors().items() if not collector.optional], bool(confirming)),
-        STATEMENTS=str(len(before) + len(after) + looks + OTHERS),
-        PARSED=str(parsed),
-        CONFIRMING=CONFIRMING.replace("@MANY@", str(many)) if many else "",
-        LONGER=f", then {many} confirming queries that nothing limits" if many else "",
-        ENDING="It leaves SQL*Plus when it is done." if leave else STAYS,
-        LEAVE="exit\n" if leave else RESTORED,
-        DEFINES="\n".join(defines(sorted(floors, key=parts))),
-        SWITCHES="\n".join(switches(sorted(floors, key=parts))),
-        SECTIONS="\n".join(blocks),
-    )
-
-
-def _filled(**values: str) -> str:
+    values = {
+        "SECONDS": str(seconds),
+        "LOOKS": str(looks),
+        "FORMAT": str(FORMAT),
+        "VIEWS": _listed(
+            [view for view, collector in collectors().items() if not collector.optional], bool(confirming)
+        ),
+        "STATEMENTS": str(len(before) + len(after) + looks + OTHERS),
+        "PARSED": str(parsed),
+        "CONFIRMING": CONFIRMING.replace("@MANY@", str(many)) if many else "",
+        "LONGER": f", then {many} confirming queries that nothing limits" if many else "",
+        "ENDING": "It leaves SQL*Plus when it is done." if leave else STAYS,
+        "LEAVE": "exit\n" if leave else RESTORED,
+        "DEFINES": "\n".join(defines(sorted(floors, key=parts))),
+        "SWITCHES": "\n".join(switches(sorted(floors, key=parts))),
+        "SECTIONS": "\n".join(blocks),
+    }
     text = TEMPLATE.read_text(encoding="utf-8")
     for name, value in values.items():
         text = text.replace(f"@{name}@", value)
@@ -184,18 +183,14 @@ def _once() -> Iterator[_Section]:
     for collector in collectors().values():
         if _counts(collector) or collector.sampled or collector.optional:
             continue
-        yield _Section(
-            "once", collector.view, {floor: _bound(collector, text) for floor, text in collector.statements.items()}
-        )
-        if collector.view.startswith("x$"):
-            direct = {
-                floor: text.replace(collector.granted_on, collector.view)
-                for floor, text in collector.statements.items()
-            }
-            yield _Section("sys", collector.view, direct)
+        view, texts = collector.view, collector.statements
+        yield _Section("once", view, {floor: _bound(collector, text) for floor, text in texts.items()})
+        if view.startswith("x$"):
+            yield _Section(
+                "sys", view, {floor: text.replace(collector.granted_on, view) for floor, text in texts.items()}
+            )
         if collector.formerly:
-            older = {floor: under_older_name(collector, text) for floor, text in collector.statements.items()}
-            yield _Section("old", collector.view, older)
+            yield _Section("old", view, {floor: under_older_name(collector, text) for floor, text in texts.items()})
 
 
 def _bound(collector: Collector, text: str) -> str:
@@ -224,13 +219,9 @@ def _confirming(questions: Iterable[ScriptQuery]) -> Iterator[_Section]:
 
 
 def _block(section: _Section) -> str:
-    opened = [
-        "set termout on",
-        f"prompt reading {{ls|{section.part}|{section.view}|open|0|}}",
-        "set termout off",
-    ]
-    if section.part == "once" and section.view.startswith("x$"):
-        opened.insert(1, KQRST.rstrip())
+    twice = [KQRST.rstrip()] if section.part == "once" and section.view.startswith("x$") else []
+    reading = f"prompt reading {{ls|{section.part}|{section.view}|open|0|}}"
+    opened = ["set termout on", *twice, reading, "set termout off"]
     return "\n".join([*opened, "select ls_line from (", *_variants(section), ")", "/", ""])
 
 

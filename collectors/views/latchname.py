@@ -24,8 +24,9 @@ LATCHES = {
     "latch_undo": "undo global data",
     "latch_messages": "messages",
 }
-"""Bind → name of each latch we follow. A bind may not be a reserved word, as SESSION is. Not `cache buffers chains`, which has a
-million children on a large SGA: its wait event tells what it costs."""
+"""Bind → name of each latch we follow. A bind may not be a reserved word, as SESSION is."""
+BUFFER_CHAINS = "cache buffers chains"
+"""Followed by its wait event: it has a million children on a large SGA, which no poll adds up. A report prints it as a latch."""
 _NAMES = ", ".join(f"'{name}'" for name in LATCHES.values())
 
 LATCHNAME = Collector(

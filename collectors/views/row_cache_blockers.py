@@ -21,7 +21,7 @@ ROW_CACHE_BLOCKERS = Collector(
         Column("instance", ColumnKind.KEY, "", "number of the instance it is a session of"),
         Column("cache_name", ColumnKind.TEXT, "", "name of the cache"),
         Column("lock_request", ColumnKind.TEXT, "", "strongest mode asked for, 3 share, 5 exclusive"),
-        Column("waiters", ColumnKind.GAUGE, "count", "sessions that ask for the entry"),
+        Column("waiters", ColumnKind.GAUGE, "count", "rows that ask for the entry, which may be one of many sessions"),
         Column("lock_mode", ColumnKind.TEXT, "", "mode in which it is held"),
         Column(
             "saddr", ColumnKind.TEXT, "", "address of the session that holds it, in hex, even where v$session has none"

@@ -1,6 +1,7 @@
 """compare(): one Delta against another, figure by figure, per unit of work. Noise and ordinary variation are not a change."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from math import inf
@@ -87,9 +88,7 @@ def _side(context: SignalContext) -> Side:
         release=delta.release,
         mechanism=context.mechanism,
         source=delta.source,
-        basis=DiagnosisBasis(
-            kind=delta.basis.kind, begin=delta.basis.begin, end=delta.basis.end, seconds=delta.basis.seconds
-        ),
+        basis=DiagnosisBasis(**asdict(delta.basis)),
         work=work_per_second(context),
     )
 

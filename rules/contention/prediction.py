@@ -1,7 +1,7 @@
 """The effect of a change on a calibrated latch: work, misses, sleeps, each with its interval. Or a refusal, or only bounds."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from math import sqrt
@@ -104,15 +104,14 @@ def calibrate(
     _told(kept)
     usable = [row for row in kept if row.miss_ratio <= SATURATED] or kept
     base = capped(now, processors) if now is not None else None
-    state = base or _pooled(usable)
+    state, of_now = base or _pooled(usable), [base] if base is not None else usable
     crowded = processors is not None and any(row.processes >= processors for row in (*rows, *([now] if now else ())))
     sleep = None
     if not crowded or not full(state.population, processors):
         sleep = fit_sleeps(usable, spin_budget() if budget is None else budget)
     hold = fit_hold(usable)
     cost = 0.0 if crowded or sleep is None else _sleep_cost(usable, sleep)
-    thinks = [_think(row, cost) for row in ([base] if base is not None else usable)]
-    weights = [row.miss_ratio for row in ([base] if base is not None else usable)]
+    thinks, weights = [_think(row, cost) for row in of_now], [row.miss_ratio for row in of_now]
     return LatchModel(
         state.population,
         log_mean(thinks, weights),
@@ -528,10 +527,8 @@ def predicted_effect(
         model = calibrate([*earlier, now], now, processors=processors(context))
         predicted = predict(model, change)
     except NotPredictable as error:
-        refused = str(error)
-        return PredictedEffect(
-            cause=cause, child=child, cache=cache, change=words, statement=f"no prediction: {refused}", refused=refused
-        )
+        told = {"statement": f"no prediction: {error}", "refused": str(error)}
+        return PredictedEffect(cause=cause, child=child, cache=cache, change=words, **told)
     figures = tuple(_figures(now, predicted))
     return PredictedEffect(
         cause=cause,
@@ -548,13 +545,9 @@ def predicted_effect(
 
 def _in_words(effect: RemedyEffect) -> str:
     gets = "" if effect.gets == (1.0, 1.0) else f"gets × {_range(*effect.gets)}"
-    hold = (
-        ""
-        if effect.hold == (1.0, 1.0)
-        else "held as briefly as the other children"
-        if effect.hold == "ordinary"
-        else f"hold × {_range(*effect.hold)}"
-    )
+    hold = "" if effect.hold == (1.0, 1.0) else "held as briefly as the other children"
+    if hold and effect.hold != "ordinary":
+        hold = f"hold × {_range(*effect.hold)}"
     return ", ".join(part for part in (gets, hold) if part) or "nothing"
 
 
@@ -573,26 +566,14 @@ def _change(context: SignalContext, effect: RemedyEffect, child: int) -> tuple[L
     return LoadChange(gets=gets, hold_seconds=ordinary, gets_spread=gets_spread, hold_spread=scatter), ordinary
 
 
-def _figures(now: LatchCounts, predicted: Prediction) -> list[PredictedFigure]:
-    rate = now.misses / now.seconds
-    misses = Estimate(
-        None if predicted.misses.value is None else predicted.misses.value * rate,
-        predicted.misses.low * rate,
-        predicted.misses.high * rate,
-    )
-    found = [
-        _figure("miss_ratio", "of gets", now.miss_ratio, predicted.miss_ratio),
-        _figure("misses_per_second", "1/s", rate, misses),
-    ]
-    if predicted.sleeps_per_second is not None:
-        found.append(_figure("sleeps_per_second", "1/s", now.sleeps / now.seconds, predicted.sleeps_per_second))
-    return found
-
-
-def _figure(name: str, unit: str, now: float, estimate: Estimate) -> PredictedFigure:
-    return PredictedFigure.model_validate(
-        {"name": name, "unit": unit, "now": now, "value": estimate.value, "low": estimate.low, "high": estimate.high}
-    )
+def _figures(now: LatchCounts, predicted: Prediction) -> Iterator[PredictedFigure]:
+    rate, factor, slept = now.misses / now.seconds, predicted.misses, predicted.sleeps_per_second
+    misses = Estimate(None if factor.value is None else factor.value * rate, factor.low * rate, factor.high * rate)
+    yield PredictedFigure(name="miss_ratio", unit="of gets", now=now.miss_ratio, **asdict(predicted.miss_ratio))
+    yield PredictedFigure(name="misses_per_second", unit="1/s", now=rate, **asdict(misses))
+    if slept is not None:
+        per_second = now.sleeps / now.seconds
+        yield PredictedFigure(name="sleeps_per_second", unit="1/s", now=per_second, **asdict(slept))
 
 
 def _statement(figures: Sequence[PredictedFigure]) -> str:
@@ -600,11 +581,8 @@ def _statement(figures: Sequence[PredictedFigure]) -> str:
     parts = [f"misses {predicted_share(missed.now, missed.value, missed.low, missed.high)} of gets"]
     slept = next((figure for figure in figures if figure.name == "sleeps_per_second"), None)
     if slept is not None:
-        parts.append(
-            predicted_sleeps(
-                slept.now, slept.high, missed.now >= (missed.high if missed.value is None else missed.value)
-            )
-        )
+        fewer = missed.now >= (missed.high if missed.value is None else missed.value)
+        parts.append(predicted_sleeps(slept.now, slept.high, fewer))
     return "; ".join(parts)
 
 

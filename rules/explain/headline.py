@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from collectors.model import RESULT_CACHE_LATCH, Missing, number, spoken, text
-from rules.base import meets
 from rules.baseline import UsualRange, against_usual
 from rules.cause import Cause
+from rules.confirmation import speaks_against
 from rules.context import MINIMUM_SLEEPS, ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
 from rules.contradictions import contradictions
 from rules.cost import (
@@ -20,60 +20,17 @@ from rules.cost import (
     troubles,
     unseen_waiters,
 )
+from rules.explain.story import screen
 from rules.formatting import count, over, part_of, percent, sentence, within
-from rules.formatting import number as spelled
 from rules.hangs.blockers import blockers_of, holder_of
 from rules.hangs.model import WaitingGroup
 from rules.hangs.words import behind_circle
 from rules.judge import OpenCause
 from rules.latch import takes
 from rules.model import CANNOT_TELL, Confidence, Figure, Finding, Impact, OtherWait, Severity, Step, Surface, Trouble
-from rules.remedy import Confirmation
 from rules.samples import MINIMUM_WAITERS, RESULT_CACHE, within_cache
 from rules.waiting import HANGING_SECONDS, WAITING_SESSIONS, StillWaiting, hanging, most_waited_for
 from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE, severity_of, untimed
-
-# The step of the confirming query: its text, its result and container, or what prevents it.
-
-
-def confirming_step(query: Confirmation) -> Step:
-    """The confirming query of the first finding."""
-    result = f"; the record has {record_of(query)}" if query.result is not None else ""
-    closed = f" It cannot run here: {query.obstacle}." if query.obstacle else ""
-    return Step(step="confirming query", statement=f"{query.sql}{result}.{closed} {query.reading}")
-
-
-def record_of(query: Confirmation) -> str:
-    """The result of the query, its container, and what it counted. A number that did not cover everything says so."""
-    names = f": {'; '.join(map(named, query.names))}" if query.names else ""
-    return f"{number_of(query)}{names}"
-
-
-def number_of(query: Confirmation) -> str:
-    """The result of the query and its container; why names are missing; and what an incomplete number does not prove."""
-    assert query.result is not None
-    seen = f" ({query.seen})" if query.seen else ""
-    unnamed = f", without names ({query.unnamed})" if query.unnamed else ""
-    undecided = query.needs is not None and query.confirms is None and query.decides != "for"
-    missed = undecided and not meets(query.result, query.needs or "")
-    blind = "; that it misses the bound proves nothing, as other containers were not seen" if missed else ""
-    return f"{spelled(query.result)}{seen}{unnamed}{blind}"
-
-
-def speaks_against(finding: Finding) -> str | None:
-    """That the confirming query speaks against a finding, with its number. None if it does not."""
-    query = finding.confirm
-    if query is None or query.result is None or query.confirms is not False:
-        return None
-    return f"the confirming query speaks against it: {number_of(query)}"
-
-
-def named(row: Mapping[str, str | float | None]) -> str:
-    """A row of names: "APP ORDERS_SEQ cache_size 0, last_number 4,711". A number has the name of its column."""
-    words = [str(cell) for cell in row.values() if isinstance(cell, str)]
-    figures = [f"{name} {spelled(cell)}" for name, cell in row.items() if isinstance(cell, int | float)]
-    return " ".join([*words, ", ".join(figures)]).strip()
-
 
 # Sessions that hang, in the headline and as a step: how many, for which cache, how long, and what the counters show.
 
@@ -225,6 +182,7 @@ def focused(context: SignalContext, trouble: Trouble) -> SignalContext:
     return context if trouble.child is None else context.focused_on(trouble.child)
 
 
+UNTOUCHED = "nothing to do about the row cache"
 NO_CAUSE = "no known cause explains it"
 NONE_JUDGED = "no cause that could be judged explains it"
 NO_TIMING = (
@@ -308,13 +266,10 @@ def _headline(
         return sentence("; ".join(filter(None, (*parts, _why_unexplained(context, open_causes)))))
     if cost_is_open(context) or totals_without_waits(context):
         return "; ".join(filter(None, (_untold_cost(context), beside(context, findings))))
-    quiet = within(QUIET) if nobody_looked(context) else "nothing to do about the row cache" * (not context.delta.lost)
+    quiet = within(screen("quiet").title) if nobody_looked(context) else UNTOUCHED * (not context.delta.lost)
     nothing = f"{_cost(context, usual)}{_not_looked(context)}"
     elsewhere = _others_in_words(context, findings)
     return sentence("; ".join(filter(None, (larger, elsewhere, quiet, nothing))))
-
-
-QUIET = "Quiet, as far as counters show; nobody looked at the sessions"
 
 
 def nobody_looked(context: SignalContext) -> bool:
@@ -344,7 +299,7 @@ def _named(top: Finding, with_cache: bool = True) -> str:
         return top.name
     if top.confidence is Confidence.LOW:
         where = f" on {top.cache}" if top.cache else ""
-        return f"Perhaps {within(top.name)}{where} (low confidence)"
+        return f"Likely cause: {within(top.name)}{where} (low confidence)"
     perhaps = ", perhaps on" if top.identity == "candidate" else " on"
     return f"{top.name}{perhaps} {top.cache}" if top.cache else top.name
 

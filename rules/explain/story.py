@@ -1,22 +1,33 @@
-"""The first screen of a diagnosis: what is wrong, what to do now, what to check first, what not to do.
+"""The story of a diagnosis: what is wrong, how bad, since when, what to do, what not, who waits, and what would decide.
 
-A cause has its sentences in its file; where none is found, words.yaml beside this file has them. Page, outages and metrics take
-both from here. The terminal (service/render/short.py) and messages still say by themselves that a cause is not certain.
+A cause has its sentences in its file, words.yaml has all others. Terminal, Markdown, pages, messages and
+metrics take both from here, lay them out, and phrase nothing.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import yaml
 
-from rules.base import Easing
-from rules.explain.headline import speaks_against
-from rules.explain.walk import TIME_SPENT
-from rules.formatting import counted, percent, sentence, within
-from rules.model import Confidence, Diagnosis, Finding, Severity
+from collectors.model import DeltaSource, spoken
+from rules.base import FOUNDED_ON, Easing
+from rules.changes import nearest_to, told
+from rules.confirmation import ONLY_THEN, speaks_against
+from rules.cost import TIME_SPENT
+from rules.explain.library_cache import LIBRARY_CACHE_WAITS
+from rules.formatting import counted, few, length, percent, sentence, within
+from rules.grade import counted_in_words
+from rules.hangs.model import Blockers, WaitChain
+from rules.hangs.words import entry_of, heading, queries, shown_first, tree
+from rules.logs import weighed
+from rules.miss_locations import merely_fits
+from rules.model import CANNOT_TELL, Confidence, Diagnosis, Figure, Finding, Logged, Severity
+from rules.samples import within_cache
 from rules.words import Value, say
 
 HOME = Path(__file__).parent / "words.yaml"
@@ -41,9 +52,42 @@ class FirstScreen:
     """What comes later, in a quiet hour or by developers."""
 
 
+Kind = Literal[
+    "what", "bad", "since", "why", "do", "begin", "check", "do not", "who", "library", "decides", "also", "changed", "log"
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """One answer of the story. `label`: what stands before it in a list, empty for the first."""
+
+    kind: Kind
+    words: str
+    weight: int
+    """What a small screen keeps: of 9 all, of less the first sentence, and below 5 nothing where it is full."""
+    code: tuple[str, ...] = ()
+    """Statements to paste, in this order."""
+    figures: tuple[Figure, ...] = ()
+    """The numbers in the words."""
+
+    @property
+    def label(self) -> str:
+        return LABELS.get(self.kind, "")
+
+
+_SAID = yaml.safe_load(HOME.read_text(encoding="utf-8"))
+LABELS: Mapping[str, str] = _SAID.pop("labels")
+SENTENCES: Mapping[str, str] = _SAID.pop("sentences")
+
+
+def tell(name: str, **values: Value) -> str:
+    """A sentence of words.yaml, its slots filled."""
+    return say(SENTENCES[name], values)
+
+
 @cache
 def _words() -> Mapping[str, FirstScreen]:
-    return {name: FirstScreen(**said) for name, said in yaml.safe_load(HOME.read_text(encoding="utf-8")).items()}
+    return {name: FirstScreen(**said) for name, said in _SAID.items()}
 
 
 def screen(name: str, **values: Value) -> FirstScreen:
@@ -72,16 +116,20 @@ def first_screen(diagnosis: Diagnosis, easing: Easing | None = None, *, watched:
 
 def of_finding(finding: Finding) -> FirstScreen:
     """What a cause says, as sure as its finding. Of an older release a finding has its remedy alone."""
-    do, against = finding.do_now or finding.remedy, speaks_against(finding)
+    against = speaks_against(finding)
     low = finding.confidence is Confidence.LOW and finding.severity is not Severity.INFO
-    if against is not None:
-        do = screen("spoken against", against=against, do=do).do
-    elif low and finding.confirm is not None:
-        do = screen("uncertain", do=do).do
+    do = as_sure(finding.do_now or finding.remedy, unsure=low, asked=finding.confirm is not None, against=against)
     check = finding.check_first or ""
     unsure = finding.severity is not Severity.INFO and (low or against is not None)
     act = finding.severity is not Severity.INFO
     return FirstScreen(finding.title, finding.lede, do, check, finding.do_not, unsure, act, finding.then or "")
+
+
+def as_sure(do: str, *, unsure: bool, asked: bool, against: str | None = None) -> str:
+    """What to do, as sure as its cause. `asked`: the cause has a confirming query; `against`: that query speaks against it."""
+    if against is not None:
+        return screen("spoken against", against=against, do=do).do
+    return screen("uncertain" if asked else "unproven", do=do).do if unsure else do
 
 
 def eased(easing: Easing, at: str = "") -> FirstScreen:
@@ -129,3 +177,217 @@ def _one_holder(diagnosis: Diagnosis) -> str | None:
             held[group.blocker] += group.share  # type: ignore[assignment]
     name, share = next(iter(held.most_common(1)), ("", 0.0))
     return name if share >= MOST_OF_THEM else None
+
+
+# The story: the same, with how bad, since when, who, and what would decide. Every output begins with it.
+
+
+def story(diagnosis: Diagnosis, source: DeltaSource = "views") -> tuple[Paragraph, ...]:
+    """The paragraphs of a diagnosis in the order in which they are read. `source`: what the figures are from."""
+    trouble = diagnosis.severity is not Severity.INFO
+    found = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
+    chain = next(iter(shown_first(diagnosis.blockers.chains)), None) if diagnosis.blockers else None
+    known = diagnosis.basis is not None and diagnosis.standing != CANNOT_TELL
+    paragraphs = [_what(diagnosis, found), _bad(diagnosis, found)]
+    paragraphs += [_since(diagnosis, source)] if trouble and known else []
+    told = first_screen(diagnosis, watched=source == "views") if known else _not_judged(diagnosis)
+    paragraphs += [Paragraph("why", told.lede, 3)] if found or not trouble else []
+    if chain is not None and diagnosis.blockers is not None:
+        paragraphs += _of_hang(chain, diagnosis.blockers)
+    else:
+        paragraphs += _of_cause(told, found[0] if found else None, diagnosis.release)
+        paragraphs += [_who(diagnosis, found[0].cache if found else None)] if trouble else []
+    library = [step.statement for step in diagnosis.steps if step.step == LIBRARY_CACHE_WAITS]
+    paragraphs += [Paragraph("library", statement, 5 if found else 6) for statement in library]
+    paragraphs += [*_decides(diagnosis, found), _also(diagnosis, found), _changed(diagnosis) if trouble else None]
+    places = weighed([event.kind for event in diagnosis.events], MOST_EVENTS)
+    paragraphs += [Paragraph("log", _event(diagnosis.events[place]), 3) for place in places]
+    return tuple(each for each in paragraphs if each is not None and each.words)
+
+
+def _what(diagnosis: Diagnosis, found: list[Finding]) -> Paragraph:
+    """What is wrong: the likeliest cause, or the headline where none is found."""
+    if not found:
+        standing = "" if diagnosis.headline.startswith(diagnosis.standing) else f"{diagnosis.standing}: "
+        first, *more = diagnosis.headline.split("; ")
+        said = [f"{standing}{within(first) if standing else first}", *map(sentence, more)]
+        return Paragraph("what", f"{'. '.join(said)}.", 9)
+    top, against = found[0], speaks_against(found[0])
+    perhaps = "perhaps " if top.identity == "candidate" else ""
+    where = f"{', '.join([top.cause, *([perhaps + top.cache] if top.cache else [])])}; confidence {top.confidence}"
+    title = within(within(top.title.removeprefix("Perhaps ")).replace(" probably ", " ", 1))
+    how = "spoken against" if against else "likely" if top.confidence is Confidence.LOW else "found"
+    before = [head for head, mark, _ in map(diagnosis.headline.partition, AS_FAR) if mark]
+    doubt = "".join(f" {sentence(each)}." for each in before)
+    return Paragraph("what", f"{tell(how, waits=LABELS[top.severity], title=title, where=where)}{doubt}", 9)
+
+
+AS_FAR = ("; as far as they go: ", "; as far as the file goes: ")
+"""Ends of what a headline says of its figures before it says what is wrong."""
+
+
+def _bad(diagnosis: Diagnosis, found: list[Finding]) -> Paragraph | None:
+    """What it costs, and how many sessions hang. The headline says it where no cause is found."""
+    if not found:
+        return None
+    impact, basis = found[0].impact or diagnosis.impact, diagnosis.basis
+    over = tell("over", length=length(basis.seconds)) if basis and basis.kind == "interval" and basis.seconds else ""
+    stuck = [group for group in diagnosis.waiting if group.hanging]
+    parts, figures = list[str](), list[Figure]()
+    if stuck:
+        longest = max(stuck, key=lambda group: group.longest_seconds)
+        hang = sum(group.hanging for group in stuck)
+        parts.append(tell("hang", hang=hang, of=within_cache(longest.cache), longest=spoken(longest.longest_seconds)))
+        figures.append(Figure(name="sessions that hang", value=hang, unit="sessions", of="v$session"))
+    if impact is not None and impact.share_of_db_time is not None:
+        parts.append(f"{tell('share', share=percent(impact.share_of_db_time))}{'' if stuck else over}")
+        figures.append(
+            Figure(name="share of DB time", value=impact.share_of_db_time, unit="ratio", of="v$system_event")
+        )
+    if impact is not None and impact.waiting_sessions is not None and not stuck:
+        parts.append(tell("sessions", sessions=few(impact.waiting_sessions)))
+        figures.append(Figure(name="sessions", value=impact.waiting_sessions, unit="sessions", of="v$system_event"))
+    return Paragraph("bad", f"{sentence('; '.join(parts)) or tell('cost unknown')}.", 8, figures=tuple(figures))
+
+
+def _since(diagnosis: Diagnosis, source: DeltaSource) -> Paragraph | None:
+    """The earliest moment that is known, and when it was last seen. An interval shows that it lasted, and no begin."""
+    basis, began = diagnosis.basis, diagnosis.waits_began
+    if basis is None or basis.end is None:
+        return Paragraph("since", tell("since unknown"), 4)
+    if began is not None:
+        return Paragraph("since", tell("since", began=clock(began), seen=clock(basis.end, began)), 7)
+    begins = [basis.begin] if basis.begin is not None and basis.kind == "interval" else []
+    begins += [basis.end - timedelta(seconds=group.longest_seconds) for group in diagnosis.waiting if group.hanging]
+    if not begins:
+        return Paragraph("since", tell("since totals", seen=clock(basis.end)), 4)
+    began, of = min(begins), {"report": "report", "views": "capture"}.get(source, "log")
+    return Paragraph("since", tell("since or earlier", began=clock(began), seen=clock(basis.end, began), of=of), 7)
+
+
+def clock(at: datetime, beside: datetime | None = None) -> str:
+    """2026-03-01 12:01:00 UTC; 12:01:00 UTC beside another of that day. A report prints no zone, so its times have none."""
+    same = beside is not None and beside.date() == at.date()
+    return f"{at:{'%H:%M:%S' if same else '%Y-%m-%d %H:%M:%S'}}{' UTC' if at.tzinfo else ''}"
+
+
+def _of_cause(told: FirstScreen, finding: Finding | None, release: str | None) -> Iterator[Paragraph]:
+    """What to do about a cause, with the first step of its remedy where that has a statement and nothing is in doubt."""
+    yield Paragraph("do", told.do, 9)
+    step = finding.remedy_steps[0] if finding and finding.remedy_steps and not told.unsure else None
+    if step is not None and (code := step.text(release)):
+        fill = f" {tell('fill in', names=', '.join(step.fill_in))}" if step.fill_in else ""
+        yield Paragraph("begin", f"{step.do}{fill}", 6, (code,))
+    yield Paragraph("check", told.check, 8)
+    yield Paragraph("do not", told.do_not.removeprefix("Do not "), 8)
+
+
+def _not_judged(diagnosis: Diagnosis) -> FirstScreen:
+    """What to do where nothing could be judged: the way out, if there is one."""
+    way_out = next((each.way_out for each in diagnosis.undetermined), "")
+    told = screen("not judged", why="", way_out=sentence(way_out).rstrip("."))
+    return replace(told, lede="", do=told.do if way_out else "")
+
+
+def _of_hang(chain: WaitChain, blockers: Blockers) -> Iterator[Paragraph]:
+    """The one command that ends a hang, behind its check, or why there is none; and who holds what the others wait for."""
+    action = chain.action
+    if action is not None:
+        yield Paragraph("do", tell("act", still=action.still), 9, (action.check, action.command))
+        yield Paragraph("check", f"{sentence(action.first)}.", 8)
+    else:
+        asked = [each.query for each in queries(chain) if each.query]
+        yield Paragraph("do", tell("ask", why=sentence(chain.why_no_action or "").rstrip(".")), 9, tuple(asked[:1]))
+    yield Paragraph("do not", tell("left alone"), 8)
+    end = tree(chain, entry_of(chain, blockers))[0] if chain.end else None
+    facts = f" It is {'; '.join(filter(None, (end.about, *end.facts)))}." if end else ""
+    yield Paragraph("who", f"{sentence(heading(chain))}.{facts}", 7)
+
+
+def _who(diagnosis: Diagnosis, cache: str | None) -> Paragraph | None:
+    """Whose sessions wait most, of those for the cache of the cause, and behind whom."""
+    top = next((each for each in diagnosis.who if each.cache == cache), next(iter(diagnosis.who), None))
+    if top is None:
+        return None
+    named = (("SQL", top.sql_id), ("module", top.module), ("program", top.program))
+    whose = "".join(f", {what} {name}" for what, name in named if name)
+    behind = tell("behind", holder=top.blocker) if top.blocker else ""
+    figure = Figure(name="share of waiters", value=top.share, unit="ratio", of="v$session")
+    words = tell("waiters", share=percent(top.share), of=within_cache(top.cache), whose=whose)
+    return Paragraph("who", f"{words}{behind}.", 7, figures=(figure,))
+
+
+def _decides(diagnosis: Diagnosis, found: list[Finding]) -> Iterator[Paragraph]:
+    """How sure it is, and what would make it certain: the confirming query, or what could not be read."""
+    if found:
+        query, low = found[0].confirm, found[0].confidence is Confidence.LOW
+        if query is None or not low or query.result is not None or query.obstacle:
+            yield Paragraph("decides", sureness(found[0]), 5)
+            return
+        late = f" {ONLY_THEN}" if query.reading.startswith(ONLY_THEN) else ""
+        why = tell("low", why=_short(found[0].unknown[0])) if found[0].unknown else ""
+        words = f"{why} {tell('ask first')}{late} {sureness(found[0])}".strip()
+        yield Paragraph("decides", words, 7, (query.sql,))
+        return
+    reasons = Counter((each.why or each.missing, each.way_out) for each in diagnosis.undetermined)
+    if reasons and (diagnosis.ruled_out or diagnosis.findings) and diagnosis.severity is not Severity.INFO:
+        (why, way_out), many = reasons.most_common(1)[0]
+        yield Paragraph("decides", f"{tell('open', causes=many, why=_short(why))} {sentence(way_out).rstrip('.')}.", 8)
+
+
+def sureness(finding: Finding) -> str:
+    """How sure a cause is, why, what would raise it, and what its entry is founded on."""
+    fitting = [sign for sign in finding.evidence if merely_fits(finding, sign)]
+    met, open_, query = len(finding.evidence) - len(fitting), len(finding.unknown), finding.confirm
+    also = tell("place fits") if fitting else ""
+    if query is not None and query.result is not None:
+        also += tell("count against" if speaks_against(finding) else "count confirms")
+    signs = tell("all signs" if not open_ and met > 1 else "signs", met=met)
+    unknown = tell("unknown", open=open_, why=_short(finding.unknown[0])) if open_ else ""
+    parts = [tell("sureness", sure=sentence(finding.confidence), signs=signs, also=also, unknown=unknown)]
+    parts += [f"{sentence(counted_in_words(finding.reliability))}."] if finding.reliability else []
+    parts += [tell(lacking)] if (lacking := _for_high(finding)) else []
+    parts += [tell("founded", founded=FOUNDED_ON[finding.status])] if finding.status else []
+    return " ".join(parts)
+
+
+def _for_high(finding: Finding) -> str:
+    """The first thing that is missing for high confidence. Empty if nothing is, or if a count or a figure says it already."""
+    if finding.confidence is Confidence.HIGH or finding.identity is None or speaks_against(finding):
+        return ""
+    if finding.identity not in ("read", "sampled"):
+        return "high needs a name"
+    roles = {sign.role for sign in finding.evidence}
+    if not roles & {"discriminating", "supporting"}:
+        return "high needs a sign"
+    query = finding.confirm
+    if query is None or query.needs is None or query.decides == "against" or query.result is not None or query.obstacle:
+        return ""
+    return "high needs the query" if "shape" not in roles else ""
+
+
+def _short(why: str) -> str:
+    """A reason without its details."""
+    return why.split(" (")[0].split(": ")[0]
+
+
+def _also(diagnosis: Diagnosis, found: list[Finding]) -> Paragraph | None:
+    """Other causes that are found, with what they cost; where something else has most of DB time, the one that is seen."""
+    others = found[1:] if found else diagnosis.findings if diagnosis.state == "Elsewhere" else ()
+    costs = [(each, each.impact.share_of_db_time if each.impact else None) for each in others]
+    told = [f"{each.title} ({each.cause}{f', {percent(cost)}' if cost else ''})" for each, cost in costs]
+    return Paragraph("also", f"{'; '.join(told)}.", 6) if told else None
+
+
+MOST_CHANGED, MOST_EVENTS = 3, 3
+
+
+def _changed(diagnosis: Diagnosis) -> Paragraph | None:
+    """The changes nearest to the begin of the waits."""
+    begin = diagnosis.waits_began
+    near = nearest_to(diagnosis.changes or (), begin, MOST_CHANGED) if begin else ()
+    return Paragraph("changed", f"{'; '.join(told(change, begin) for change in near)}.", 4) if near and begin else None
+
+
+def _event(event: Logged) -> str:
+    return f"{event.at:%Y-%m-%d %H:%M:%S} {event.text}." if event.at else f"{event.text}."

@@ -13,11 +13,12 @@ from typing import Literal, NamedTuple, get_args
 from collectors.commands import command
 from collectors.model import RESULT_CACHE_LATCH
 from rules.baseline import UsualRange
+from rules.confirmation import confirming_step, speaks_against
 from rules.containers import container_step
 from rules.context import SURFACE_EVENTS, SignalContext
-from rules.cost import LARGE, largest_use, other_wait
+from rules.cost import LARGE, TIME_SPENT, largest_use, other_wait
 from rules.explain.hang_steps import blocker_steps
-from rules.explain.headline import confirming_step, focused, hang_sentence, hang_step, others, speaks_against
+from rules.explain.headline import focused, hang_sentence, hang_step, others
 from rules.explain.library_cache import library_cache_steps
 from rules.explain.notes import groups
 from rules.explain.report import as_printed
@@ -191,10 +192,6 @@ def _largest_wait(context: SignalContext) -> Step | None:
         statement=f"Of the waits that are read the largest is {other.event}, {percent(share)} of DB time.",
         figures=(Figure(name=other.event, value=share, unit="ratio", of="v$system_event"),),
     )
-
-
-TIME_SPENT = "where the time went"
-"""The step that takes the place of the largest wait while the row cache costs little."""
 
 
 def _where_the_time_went(context: SignalContext) -> Step | None:

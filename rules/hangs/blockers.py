@@ -197,7 +197,7 @@ def _held(
     cache = listed or (behind[0].cache if behind else None)
     mode = MODES.get(whole(row.get("lock_mode")) or 0)
     waits = [waiter.seconds for waiter in stuck if waiter.cache == cache or cache is None]
-    waiters = whole(row.get("waiters"))
+    counted = whole(row.get("waiters"))
     kind = text(row.get("type"))
     background = None if kind is None else kind == "BACKGROUND"
     micro = number(row.get("wait_time_micro"))
@@ -213,7 +213,7 @@ def _held(
         object_rule=entry.rule if entry else None,
         object_query=entry.query if entry else None,
         mode=mode,
-        waiters=len(behind) or None if waiters is None else waiters,
+        waiters=max(len(behind), counted or 0) if behind or counted is not None else None,
         # A share holder may have come a moment ago, while others held it.
         held_at_least_seconds=max(waits, default=None) if mode == "exclusive" else None,
         instance=instance,

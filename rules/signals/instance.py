@@ -103,12 +103,13 @@ def waited_for_event(context: SignalContext, subject: Subject) -> SignalValue:
 
 
 def sessions_in_event(context: SignalContext, subject: Subject) -> SignalValue:
-    """Sessions, background ones included, that waited at one time for the event that the condition names as its parameter."""
-    waited, seconds = waited_for_event(context, subject), QUANTITIES["seconds"].read(context, subject)
-    if not isinstance(waited, Known) or not isinstance(seconds, Known):
-        return seconds if isinstance(waited, Known) else waited
+    """Sessions, background ones included, that waited at one time for the event that the condition names as its parameter.
+    So many are among the longest waits, so a report without them had none."""
+    waited, seconds = context.waited_seconds((str(subject.parameter),)), QUANTITIES["seconds"].read(context, subject)
+    if waited is None or not isinstance(seconds, Known):
+        return context.why_unknown("v$system_event", f"row of {subject.parameter}") if waited is None else seconds
     everybody = context.delta.cell("v$system_event", "event", str(subject.parameter), "time_waited_micro")
-    total = waited.value if everybody is None else everybody / 1e6
+    total = waited if everybody is None else everybody / 1e6
     return Known(
         total / seconds.value, f"{total:,.1f} s of {subject.parameter} in {seconds.value:,.0f} s", total, seconds.value
     )

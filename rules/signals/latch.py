@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from statistics import median
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, Value, number
+from collectors.views.latchname import BUFFER_CHAINS
 from rules.base import remembered
 from rules.cache_map import look_up, why_not_inferred
 from rules.context import Known, SignalContext, SignalValue, Unknown
@@ -208,8 +209,6 @@ def average_latch_wait(context: SignalContext, subject: Subject) -> SignalValue:
 # Signals of other latches. If they are slow too, the trouble is not in the dictionary.
 
 LONG_SLEEP_MS = 50.0
-BUFFER_CHAINS = "cache buffers chains"
-"""A report has it among the latches. No poll adds up its children: its wait event tells the same."""
 MINIMUM_NEIGHBOUR_SLEEPS = 10
 """Fewer sleeps of one latch than this do not show how long a sleep lasts."""
 

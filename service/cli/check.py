@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -61,41 +62,38 @@ def run_check(
     """
     watched = MonitoredDatabase(database, settings.interval_of(database), login=gate or LoginGate())
     try:
-        connection = open_session(watched, Connector(settings.oracle, settings.defaults))
-        try:
+        with closing(open_session(watched, Connector(settings.oracle, settings.defaults))) as connection:
             snapshot = poll(database.name, connection)
             look = Burst(snapshot.release, looks=1)
             look.look(connection)
-            wanted = settings.defaults.wait_chains == "on"
-            looked = read_each(connection, snapshot.release, wait_chains=wanted)
+            looked = read_each(connection, snapshot.release, wait_chains=settings.defaults.wait_chains == "on")
             hanging = _hangs(snapshot)
             changed = None if hanging else read_changes(connection, snapshot.release)
             rarely = None if hanging else read_rarely(connection, snapshot.release)
             seen = with_samples(snapshot, look.taken(), looked, rarely, changed)
             found = FoundKind(kind, "--for says") if kind else ask_for_kind(connection, snapshot)
             return Preflight(database.name, capabilities(seen, database.user, found))
-        finally:
-            connection.close()
     except LoginStopped as stopped:
         return Preflight(database.name, None, f"no login tried, because an earlier one was refused: {stopped.why}")
     except SessionError as error:
         return Preflight(database.name, None, str(error))
 
 
+def _session(database: DatabaseSettings, settings: Settings) -> AbstractContextManager[Connection]:
+    """A session that is closed at the end of its block. Raises SessionError."""
+    watched = MonitoredDatabase(database, settings.interval_of(database))
+    return closing(Connector(settings.oracle, settings.defaults).open(watched))
+
+
 def take_capture(database: DatabaseSettings, settings: Settings, seconds: float) -> Capture:
     """Two snapshots `seconds` apart, or one if seconds is 0. Raises SessionError."""
-    connection = Connector(settings.oracle, settings.defaults).open(
-        MonitoredDatabase(database, settings.interval_of(database))
-    )
-    try:
+    with _session(database, settings) as connection:
         snapshots = [poll(database.name, connection)]
         if seconds:
             seen = _watch(connection, snapshots[0], seconds)
             snapshots.append(with_samples(poll(database.name, connection, snapshots[0]), seen))
         if settings.defaults.look_for_blocker == "on":
             snapshots[-1] = _with_blockers(snapshots[-1], connection, settings.defaults.wait_chains == "on")
-    finally:
-        connection.close()
     return Capture(database.name, tuple(snapshots), source=f"latchscope capture over {seconds:g} s")
 
 
@@ -124,13 +122,8 @@ def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:
 
 def profile_holders(database: DatabaseSettings, settings: Settings, seconds: float, looks: int) -> HolderProfile:
     """A profile of who holds the row cache latch. Raises NotApplicable, StatementError, SessionError."""
-    connection = Connector(settings.oracle, settings.defaults).open(
-        MonitoredDatabase(database, settings.interval_of(database))
-    )
-    try:
+    with _session(database, settings) as connection:
         return profile(connection, ROW_CACHE_LATCH, seconds, looks)
-    finally:
-        connection.close()
 
 
 def holders_as_text(found: HolderProfile) -> str:

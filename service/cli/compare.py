@@ -18,7 +18,6 @@ from rules.comparison.compare import compare as compared
 from service.cli.common import CONFIG, ConfigOption, Form, StoreOption, TokenFileOption, UrlOption, settings_of, show
 from service.cli.messages import fail, say
 from service.client import ServiceClient, ServiceRefused, token_of
-from service.config.settings import Settings
 from service.escape import visible_json
 from service.history.comparison import SETTLE, CannotCompare, ComparedWindows, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
@@ -63,13 +62,10 @@ def compare(
         fail(OTHER_RELEASE.format(url=url))
     except (InputError, BadWindow, NoMark, CannotCompare, ServiceRefused) as error:
         fail(str(error))
-    if format == "json":
-        typer.echo(visible_json(found.model_dump_json(indent=2)))
-        return
     if format == "text":
         show(as_text(found))
     else:
-        typer.echo(as_markdown(found))
+        typer.echo(visible_json(found.model_dump_json(indent=2)) if format == "json" else as_markdown(found))
 
 
 def mark(
@@ -155,17 +151,11 @@ def opened_store(url: str | None, config: Path, database: str) -> Iterator[Repos
     except STORE_ERRORS as error:
         fail(f"--store: {brief(error)}")
     try:
-        _known(opened, database, chosen)
+        names = {*opened.names.all_databases().values(), *(each.name for each in (chosen.databases if chosen else ()))}
+        if database not in names:
+            fail(f"no database named {database}; the names are: {', '.join(sorted(names)) or 'none'}")
         yield opened
     except STORE_ERRORS as error:
         fail(f"store: {brief(error)}")
     finally:
         opened.close()
-
-
-def _known(opened: Repository, database: str, chosen: Settings | None) -> None:
-    names = set(opened.names.all_databases().values()) | {
-        database.name for database in (chosen.databases if chosen else ())
-    }
-    if database not in names:
-        fail(f"no database named {database}; the names are: {', '.join(sorted(names)) or 'none'}")

@@ -45,9 +45,10 @@ def validate(
     except BadSettings as error:
         fail(str(error))
     mistakes = list(found.mistakes)
-    if found.settings is not None:
-        for refusal in refusals(found.settings, insecure=insecure):
-            mistakes.append(replace(refusal, line=_line_of(refusal.where, found.text)))
+    for refusal in refusals(found.settings, insecure=insecure) if found.settings is not None else ():
+        name, _, number = refusal.where.rstrip("]").partition("[")
+        place = (name, int(number)) if number else (name,)
+        mistakes.append(replace(refusal, line=found.text.line_of(place)))
     for mistake in mistakes:
         say(f"{mistake.place(file)}: {mistake}")
     noted = [*_cut_values(found.text), *(notes(found.settings) if found.settings is not None else ())]
@@ -61,11 +62,6 @@ def validate(
     count = len(found.settings.databases)
     outcome = f"{len(noted)} note{'' if len(noted) == 1 else 's'}" if noted else "no mistakes"
     say(f"{file}: {count} database{'' if count == 1 else 's'}; {outcome}")
-
-
-def _line_of(where: str, text: YamlText) -> int | None:
-    name, _, number = where.rstrip("]").partition("[")
-    return text.line_of((name, int(number)) if number else (name,))
 
 
 def _cut_values(text: YamlText) -> Iterator[str]:
@@ -97,14 +93,14 @@ def notes(chosen: Settings) -> Iterator[str]:
             )
         if database.scripted is None:
             logins.setdefault((database.dsn, database.user), []).append(database.name)
-    for name, path in named:
-        if path is not None and not os.access(path, os.R_OK):
+    for name, path in ((name, path) for name, path in named if path is not None):
+        if not os.access(path, os.R_OK):
             yield f"{name} {place_of(path)} {'cannot be read' if os.path.exists(path) else 'does not exist'} here"
-            continue
-        if path is not None and path.is_file() and path.stat().st_mode & 0o007 and name != "auth.tokens_file":
-            yield f"{name} {path} can be read by other accounts; chmod 600 it"
-        if path is not None and "password" in name and path.is_file() and not path.read_bytes().strip():
-            yield f"{name} {path} is empty here; write the password into it and nothing else"
+        elif path.is_file():
+            if path.stat().st_mode & 0o007 and name != "auth.tokens_file":
+                yield f"{name} {path} can be read by other accounts; chmod 600 it"
+            if "password" in name and not path.read_bytes().strip():
+                yield f"{name} {path} is empty here; write the password into it and nothing else"
     yield from (f"{' and '.join(names)} have the same dsn and user" for names in logins.values() if len(names) > 1)
     yield from _default_users(chosen)
     yield from _useless_files(chosen)

@@ -171,7 +171,7 @@ class LatchscopeGroup(OneLineGroup):
         },
         "Look up": {
             "causes": ("service.cli.diagnose:causes_cli", "What latchscope can find, and what to do about it"),
-            "sql": ("service.cli.sql:sql_cli", "Every statement that latchscope can send to a database"),
+            "sql": ("service.cli.scripts:sql_cli", "Every statement that latchscope can send to a database"),
             "help": ("service.cli.help:help_cli", "A command's help; exit codes, environment, formats"),
         },
     }

@@ -4,17 +4,17 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 import typer
 
 from rules.studies.cpu import CpuStudy, cpu_study
-from rules.studies.parallel import ParallelStudy, TimerStudy, parallel_study, timer_study
-from rules.studies.partitions import PartitionStudy, partition_study, setting_of
-from rules.studies.scaling import ScalingStudy, claim_of, scaling_study
+from rules.studies.parallel import parallel_study, timer_study
+from rules.studies.partitions import partition_study, setting_of
+from rules.studies.scaling import claim_of, scaling_study
 from rules.studies.table import BadStudy
 from service.cli.messages import fail
-from service.render.study import StudyPage, as_text, cpu_page, parallel_page, partitions_page, scaling_page, timer_page
+from service.render.study import Study, as_text, page_of
 
 MOST_BYTES = 8 * 2**20
 _SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -42,10 +42,7 @@ def study_scaling(
 ) -> None:
     """Processes that share one latch: does spinning absorb the collisions, and where does the curve bend?"""
     _answer(
-        lambda: scaling_study(_read(file), _name(file), _chosen(column), [claim_of(each) for each in claim or ()]),
-        scaling_page,
-        _name(file),
-        format,
+        format, file, lambda: scaling_study(_read(file), _name(file), _chosen(column), [*map(claim_of, claim or ())])
     )
 
 
@@ -61,19 +58,16 @@ def study_partitions(
 ) -> None:
     """A structure split into partitions and refilled in batches: which setting is enough, and what do few cells show?"""
     _answer(
-        lambda: partition_study(
-            _read(file), _name(file), _chosen(column), processes, [setting_of(each) for each in ask or ()]
-        ),
-        partitions_page,
-        _name(file),
         format,
+        file,
+        lambda: partition_study(_read(file), _name(file), _chosen(column), processes, [*map(setting_of, ask or ())]),
     )
 
 
 @study_cli.command("parallel")
 def study_parallel(file: TableArgument, column: ColumnOption = None, format: FormatOption = "text") -> None:
     """One worker against many (vmtasks and the like): speed-ups, and the serial share they imply."""
-    _answer(lambda: parallel_study(_read(file), _name(file), _chosen(column)), parallel_page, _name(file), format)
+    _answer(format, file, lambda: parallel_study(_read(file), _name(file), _chosen(column)))
 
 
 @study_cli.command("cpu")
@@ -88,14 +82,12 @@ def study_cpu(
     format: FormatOption = "text",
 ) -> None:
     """Processor counters: instructions per cycle, stalls, and their effect on the time a latch is held."""
-    _answer(
-        lambda: cpu_study(
-            _read(file), _name(file), holder, None if against is None else (_read(against), _name(against))
-        ),
-        cpu_page,
-        _name(file),
-        format,
-    )
+
+    def make() -> CpuStudy:
+        other = None if against is None else (_read(against), _name(against))
+        return cpu_study(_read(file), _name(file), holder, other)
+
+    _answer(format, file, make)
 
 
 @study_cli.command("timer")
@@ -107,15 +99,10 @@ def study_timer(
 ) -> None:
     """Another timer granularity: its effect on waiters that sleep on a timer, and on those that are posted."""
     times = (("granularity", granularity), ("need", need), ("before", before))
-    _answer(
-        lambda: timer_study(*(_seconds(name, each) for name, each in times)), timer_page, f"a need of {need}", format
-    )
+    _answer(format, f"a need of {need}", lambda: timer_study(*(_seconds(name, each) for name, each in times)))
 
 
-S = TypeVar("S", ScalingStudy, PartitionStudy, ParallelStudy, CpuStudy, TimerStudy)
-
-
-def _answer(make: Callable[[], S], page_of: Callable[[S], StudyPage], source: str, how: StudyFormat) -> None:
+def _answer(how: StudyFormat, source: str, make: Callable[[], Study]) -> None:
     """Study and print. Bad input is one line and exit code 2."""
     try:
         study = make()
@@ -127,7 +114,7 @@ def _answer(make: Callable[[], S], page_of: Callable[[S], StudyPage], source: st
     elif how == "html":
         from service.web.pages.study import study_html  # loads the pages, which no other format needs
 
-        typer.echo(study_html(page, source), nl=False)
+        typer.echo(study_html(page, _name(source)), nl=False)
     else:
         text = "".join(each if each.isprintable() or each == "\n" else "?" for each in as_text(page))
         answer, _, rest = text.partition("\n\n")

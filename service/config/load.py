@@ -325,8 +325,10 @@ def _sentence(error: ErrorDetails, place: Place) -> str:
     if limits := [f"{words} {about[name]:g}{unit}" for name, words in _LIMITS.items() if name in about]:
         shown = f"{given:g} s" if unit and isinstance(given, int | float) else repr(given)
         return f"{shown} is out of range; it is {' and '.join(limits)}"
-    if kind == "string_pattern_mismatch":
-        return _form(str(about["pattern"]), given)
+    if kind == "string_pattern_mismatch" and str(about["pattern"]).startswith(_NAME):
+        return f"{given!r} cannot be a name; use letters, digits, `_`, `.` and `-`, at most 63, the first a letter or digit"
+    if kind == "string_pattern_mismatch":  # an address may contain a secret, so only names are repeated
+        return "is not an address; write http://host or https://host, without spaces"
     if kind.endswith("too_short"):
         return "is empty; give a value, or leave out the setting"
     if kind.startswith(("int_", "float_")):
@@ -342,13 +344,6 @@ def _unit(place: Place) -> str:
         return ""
     inner = (mark for kind in get_args(setting.annotation) for mark in getattr(kind, "__metadata__", ()))
     return " s" if any(getattr(mark, "func", None) is seconds for mark in (*setting.metadata, *inner)) else ""
-
-
-def _form(pattern: str, given: object) -> str:
-    """The required form of a setting. An address may contain a secret, so only names are repeated."""
-    if pattern.startswith(_NAME):
-        return f"{given!r} cannot be a name; use letters, digits, `_`, `.` and `-`, at most 63, the first a letter or digit"
-    return "is not an address; write http://host or https://host, without spaces"
 
 
 def _near(place: Place) -> list[str]:

@@ -495,7 +495,9 @@ class DatabaseSettings(Strict):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")
     """The label `db` of metrics and the name in addresses: letters, digits, `_`, `.`, `-`, at most 63. Each name must be
     unique."""
-    dsn: str = Field(min_length=1)
+    dsn: Annotated[str, AfterValidator(lambda dsn: dsn if dsn.startswith(DEMO) else plain_dsn(dsn))] = Field(
+        min_length=1
+    )
     """`host:port/service`, a TNS alias or descriptor, or `demo:NAME` for a scripted database."""
     enabled: bool = True
     """`false` pauses it: latchscope logs out, ends its episodes, and keeps its history."""
@@ -522,11 +524,6 @@ class DatabaseSettings(Strict):
     interval: Seconds | None = Field(None, gt=0)
     """Time between polls of this database. At least 10 s, except for scripted databases. Default:
     `defaults.interval`."""
-
-    @field_validator("dsn")
-    @classmethod
-    def _usable(cls, dsn: str) -> str:
-        return dsn if dsn.startswith(DEMO) else plain_dsn(dsn)
 
     @field_validator("labels")
     @classmethod
@@ -580,7 +577,7 @@ class Settings(BaseSettings):
     listen: str = "127.0.0.1:8000"
     """Address and port, the address as numbers or `localhost`. The default is loopback, because without tokens everybody who
     reaches the port may read."""
-    store: str = "sqlite:///latchscope.db"
+    store: Annotated[str, AfterValidator(plain_store)] = "sqlite:///latchscope.db"
     """SQLAlchemy URL of the store of the history. SQLite needs nothing else; the first start creates its
     file. PostgreSQL: `postgresql://user@host/database`, or `postgresql+psycopg://…`, which is the same."""
     oracle: OracleSettings = OracleSettings()
@@ -624,11 +621,6 @@ class Settings(BaseSettings):
                 "has a path, and the pages work only at the root of a host; give latchscope a name of its own"
             )
         return url
-
-    @field_validator("store")
-    @classmethod
-    def _openable(cls, store: str) -> str:
-        return plain_store(store)
 
     @field_validator("databases")
     @classmethod

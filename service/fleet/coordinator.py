@@ -315,43 +315,32 @@ class FleetMetrics(Collector):
 # Workers for databases that have just become ours. They continue where the former owner stopped.
 
 
+@dataclass(frozen=True, slots=True)
 class WorkerFactory:
     """Makes workers."""
 
-    def __init__(
-        self,
-        opener: ConnectionOpener,
-        keeper: PollKeeper,
-        settings: Settings,
-        resume: Callable[[Sequence[MonitoredDatabase]], None],
-        last_polls: FleetReader | None,
-        scheduler: PollScheduler,
-    ) -> None:
-        """`resume` restores the known state of databases; `last_polls`: what others polled, None if nobody shares the store."""
-        self._opener = opener
-        self._keeper = keeper
-        self._settings = settings
-        self._audit = Audit(settings.auth.audit_file)
-        self._resume = resume
-        self._last_polls = last_polls
-        self._scheduler = scheduler
+    opener: ConnectionOpener
+    keeper: PollKeeper
+    settings: Settings
+    resume: Callable[[Sequence[MonitoredDatabase]], None]
+    """Restores the known state of databases."""
+    last_polls: FleetReader | None
+    """What others polled. None if nobody shares the store."""
+    scheduler: PollScheduler
 
     def make_workers(self, taken: Sequence[tuple[MonitoredDatabase, Lease]]) -> list[Worker]:
         """A worker for each. None of them polls sooner than the interval after the last poll of another replica."""
         ours = [watched for watched, _ in taken]
-        self._resume(ours)
+        self.resume(ours)
         polled = self._polled(ours)
         return [self._worker(watched, lease, polled.get(watched.name)) for watched, lease in taken]
 
     def _polled(self, ours: Sequence[MonitoredDatabase]) -> dict[str, float]:
         """time.time() of the last poll of each, as far as the store knows."""
-        if self._last_polls is None or not ours:
+        if self.last_polls is None or not ours:
             return {}
         try:
-            statuses, newest = (
-                self._last_polls.statuses(),
-                self._last_polls.polled([database.name for database in ours]),
-            )
+            statuses, newest = self.last_polls.statuses(), self.last_polls.polled([each.name for each in ours])
         except STORE_ERRORS as error:
             log.warning("the time of the others' last polls is unknown, so polls start at once: %s", error)
             return {}
@@ -363,20 +352,18 @@ class WorkerFactory:
 
     def _worker(self, watched: MonitoredDatabase, lease: Lease, polled: float | None) -> Worker:
         """A scripted database costs nothing, so its polls never slow down."""
-        settings = self._settings
-        look = BlockerLook(
-            self._audit, settings.defaults.look_for_blocker == "on", wait_chains=settings.defaults.wait_chains == "on"
-        )
-        changes = ChangesLook(self._audit, settings.defaults.look_for_changes == "on")
+        wanted, audit = self.settings.defaults, Audit(self.settings.auth.audit_file)
+        look = BlockerLook(audit, wanted.look_for_blocker == "on", wait_chains=wanted.wait_chains == "on")
+        changes = ChangesLook(audit, wanted.look_for_changes == "on")
         wait = 0.0 if polled is None else min(watched.interval, max(0.0, polled + watched.interval - time.time()))
         return Worker(
             watched,
-            self._opener,
-            self._keeper,
-            1.0 if watched.settings.scripted else settings.defaults.budget,
-            follow_up=FollowUp(watched, look, changes, confirms=settings.defaults.confirm == "once_per_episode"),
+            self.opener,
+            self.keeper,
+            1.0 if watched.settings.scripted else wanted.budget,
+            follow_up=FollowUp(watched, look, changes, confirms=wanted.confirm == "once_per_episode"),
             holds=lease.held,
             first=time.monotonic() + wait,
-            scheduler=self._scheduler,
-            grouped=settings.oracle.statements == "grouped",
+            scheduler=self.scheduler,
+            grouped=self.settings.oracle.statements == "grouped",
         )

@@ -22,8 +22,8 @@ from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Row, 
 from collectors.registry import groups
 from rules.cache_map import CacheMap
 from rules.cause import Cause, catalogue, hedged
-from rules.explain.headline import speaks_against
-from rules.explain.story import FirstScreen, eased, first_screen, screen
+from rules.confirmation import AGAINST, speaks_against
+from rules.explain.story import FirstScreen, as_sure, eased, first_screen, screen
 from rules.model import Confidence, Diagnosis, Finding, Severity, worst
 from rules.waits import severity_of
 from service.config.settings import DatabaseSettings
@@ -144,8 +144,8 @@ def _sentences(
     if finding is not None:
         against = speaks_against(finding)
         title = hedged(known.title, known.hedge_after, finding.confidence, against is not None)
-        if against or finding.confidence is Confidence.LOW:
-            action = f"Look first: {action}"
+        unsure, asked = finding.confidence is Confidence.LOW, known.confirm is not None
+        action = as_sure(action, unsure=unsure, asked=asked, against=AGAINST if against else None)
     return title, cache, severity, action, check, known.do_not
 
 

@@ -15,7 +15,8 @@ from collectors.errors import SetupError
 from rules.cause import catalogue
 from rules.changes import BEFORE, Change, nearest_to
 from rules.changes import told as told_change
-from rules.formatting import percent
+from rules.explain.story import LABELS, as_sure, tell
+from rules.formatting import percent, within
 from rules.model import Confidence, Severity
 from service.config.load import read_secret
 from service.config.settings import NotificationSettings, Settings, WebhookSettings
@@ -31,7 +32,6 @@ from service.store.repository import Repository
 LONGEST_SENTENCE = 400
 MOST_EPISODES = 20
 """Most episodes in one message. The rest is counted."""
-CONFIRM_FIRST = "Confirm the cause first, it is not certain. If it is proven: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,21 +147,20 @@ def _title(item: EpisodeNews) -> str:
 def _sentence(item: EpisodeNews) -> str:
     headline = harmless(str(item.episode["headline"]))
     if item.over and item.episode.get("verdict") == UNWATCHED:
-        return "No longer watched: it was removed or paused in the configuration. What goes on there is unknown."
+        return tell("unwatched")
+    since, lasted = _time(item.episode["begin"]), _lasted(item)
     if item.outage:
-        why = f"Since {_time(item.episode['begin'])} UTC: {headline}"
-        again = f"Answers again after {_lasted(item)}."
+        why = tell("down since", since=since, why=headline)
+        again = tell("answers again", lasted=lasted)
         return why if not item.over else f"{again} {why}" if item.begins else again
     if item.over:
         share = item.episode.get("peak_share_of_db_time")
-        cost = f", {percent(share)} of DB time" if share is not None else ""
-        verdict = harmless(told(item.episode["verdict"])) if item.episode.get("verdict") else ""
-        worst = (
-            f"At its worst {_word(item.peak)}{cost}: {headline}" if item.begins else f"It was {_word(item.peak)}{cost}"
-        )
-        return f"Resolved after {_lasted(item)}. {worst}{f'. {verdict}' if verdict else '' if item.begins else '.'}"
+        cost = tell("peak cost", share=percent(share)) if share is not None else ""
+        verdict = f" {harmless(told(item.episode['verdict']))}" if item.episode.get("verdict") else ""
+        worst = tell("at its worst" if item.begins else "it was", severity=item.peak, cost=cost, headline=headline)
+        return f"{tell('resolved', lasted=lasted)} {worst}{verdict}"
     now = " now" if item.change.what == "worse" else ""
-    return f"{_word(item.peak)}{now}, since {_time(item.episode['begin'])} UTC: {headline}"
+    return tell("lasts", waits=LABELS[item.peak], now=now, since=since, headline=within(headline))
 
 
 def _advice(item: EpisodeNews) -> Iterator[str]:
@@ -169,14 +168,15 @@ def _advice(item: EpisodeNews) -> Iterator[str]:
     if item.over:
         return
     do, check, cause = item.episode.get("do_now"), item.episode.get("check_first"), str(item.episode["cause"])
+    known = catalogue().get(cause)
     if do:
         unsure = item.episode.get("confidence") == Confidence.LOW.value
-        yield harmless(f"Do: {CONFIRM_FIRST if unsure else ''}{do}")
-    known = catalogue().get(cause)
+        asked = known is not None and known.confirm is not None
+        yield harmless(f"{LABELS['do']}: {as_sure(do, unsure=unsure, asked=asked)}")
     if do and known and known.then:
-        yield f"Then: {known.then}"
+        yield f"{LABELS['then']}: {known.then}"
     if check:
-        yield harmless(f"Check first: {check}")
+        yield harmless(f"{LABELS['check']}: {check}")
     do_not = item.episode.get("do_not") or (known.do_not if known else "")  # a change of an older release has none
     if do_not:
         yield harmless(do_not)
@@ -189,7 +189,7 @@ def _nearest(item: EpisodeNews, nearby: Nearby) -> Iterator[str]:
     begin = datetime.fromisoformat(item.episode["begin"])
     found = nearest_to(nearby(item.change.database, begin), begin, MOST_NEARBY)
     if found:
-        yield harmless(f"Changes (UTC): {'; '.join(told_change(change, begin) for change in found)}.")
+        yield harmless(f"{LABELS['changed']} (UTC): {'; '.join(told_change(change, begin) for change in found)}.")
 
 
 def _listed(item: EpisodeNews, advice: Iterable[str], public_url: str | None) -> list[str]:
@@ -201,10 +201,6 @@ def _link(public_url: str | None, database: str | None = None) -> list[str]:
     if public_url is None:
         return []
     return [f"{public_url.rstrip('/')}/{f'db/{database}' if database else ''}"]
-
-
-def _word(severity: Severity) -> str:
-    return severity.value.upper()
 
 
 def _time(moment: str) -> str:

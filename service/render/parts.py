@@ -1,19 +1,18 @@
 """The parts of a Diagnosis that every output writes in the same words: its cost, what to do, what is open."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import datetime
 from textwrap import wrap
 from typing import NamedTuple
 
 from collectors.model import Basis, Delta
 from rules.base import FOUNDED_ON
-from rules.cause import catalogue
+from rules.confirmation import confirming_step
 from rules.context import SignalContext
-from rules.explain.headline import confirming_step, speaks_against
-from rules.formatting import compared, over, percent, sentence, within
+from rules.explain.story import LABELS, clock, of_finding
+from rules.formatting import compared, percent, sentence
 from rules.grade import counted_in_words
 from rules.logs import NAMES, weighed
 from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, Logged, RuledOut, Severity, Step
@@ -26,7 +25,7 @@ LINE_WIDTH: ContextVar[int] = ContextVar("LINE_WIDTH", default=COLUMNS)
 """Columns of a line of text: those of a document, fewer on a narrow terminal."""
 EFFECT = "Expected effect"
 QUERY_NAMES = "Names of the confirming query"
-DO_NOT = "Do not"
+DO_NOT = LABELS["do not"]
 """The first words of the sentence that says what not to do. In a list they label its line."""
 WITH_MINUTES = 120
 """Intervals of this many seconds and more have their minutes beside them."""
@@ -93,11 +92,6 @@ def _interval(basis: DiagnosisBasis) -> str:
     return f"{words}{minutes}, {basis.begin:%Y-%m-%d %H:%M:%S} to {end}"
 
 
-def clock(at: datetime) -> str:
-    """2026-03-01 12:01:00 UTC. A report prints no zone, so its times have none."""
-    return f"{at:%Y-%m-%d %H:%M:%S}{' UTC' if at.tzinfo else ''}"
-
-
 def _lines_of(basis: DiagnosisBasis | None) -> str:
     """The time of the lines of a log."""
     if basis is None or basis.end is None:
@@ -130,14 +124,6 @@ def _logged(event: Logged) -> LoggedLine:
     return LoggedLine(clock, NAMES[event.kind][0], f"{event.text}{many}", event.trace_file)
 
 
-def without_basis(diagnosis: Diagnosis, statement: str) -> str:
-    """A statement without the interval, which is once among the circumstances."""
-    if diagnosis.basis is None:
-        return statement
-    words = over(basis_of(diagnosis.basis))
-    return statement.replace(f", {words}", "").replace(f" {words}", "")
-
-
 def basis_of(basis: DiagnosisBasis) -> Basis:
     """The time of a diagnosis, for its words."""
     return Basis(basis.kind, basis.begin, basis.end, basis.seconds)
@@ -147,12 +133,6 @@ def titled(finding: Finding) -> str:
     """What is wrong according to a finding, with its cause's id and its cache."""
     perhaps = "perhaps " if finding.identity == "candidate" else ""
     return f"{finding.title} ({', '.join([finding.cause, *([perhaps + finding.cache] if finding.cache else [])])})"
-
-
-def spelt(cause: str) -> str:
-    """A cause inside a sentence, by its name and its id; by the id alone if the catalogue no longer has it."""
-    known = catalogue().get(cause)
-    return f"{within(known.name)} ({cause})" if known else cause
 
 
 def cost(diagnosed: DiagnosedInput, finding: Finding) -> str:
@@ -183,22 +163,58 @@ def cost_beside(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[F
 
 
 class Advice(NamedTuple):
-    """A line of advice: its name, its words, and a statement to paste."""
+    """A line of a diagnosis for every layout: its name, its words, and a statement to paste."""
 
     name: str
     words: str
     code: str = ""
-
-    def lines(self, indent: str) -> Iterator[str]:
-        """For a terminal."""
-        yield from wrapped(f"{self.name}: {self.words}", indent)
-        yield from code_lines(self.code, f"{indent}     ")
+    kind: str = ""
+    """Of the paragraph of the story that says the same; or heading, command (never broken) and setting (no SQL)."""
+    depth: int = 0
 
     @property
-    def markdown(self) -> str:
-        """As an entry of a list, with the statement in a block of code."""
-        code = f"\n\n{fenced(' '.join(self.code.split()), indent='  ')}\n" if self.code else ""
-        return f"- **{self.name}**: {inline(self.words)}{code}"
+    def label(self) -> str:
+        return self.name and (f"{self.name} " if self.numbered else f"{self.name}: ")
+
+    @property
+    def numbered(self) -> bool:
+        return self.name.endswith(".")
+
+    @property
+    def text(self) -> Iterator[str]:
+        """For a terminal."""
+        if self.kind == "heading":
+            yield from ("", *wrapped(f"{self.label}{self.words}".rstrip(": ")))
+            return
+        indent = "  " + "   " * self.depth
+        yield from wrapped(f"{self.label}{self.words}", indent)
+        if self.kind == "setting":
+            yield from (f"{indent}     {line}" for line in self.code.splitlines())
+        else:
+            yield from code_lines(self.code, f"{indent}     ", whole=self.kind == "command")
+
+    @property
+    def markdown(self) -> Iterator[str]:
+        """As a heading or an entry of a list, with the statement in a block of code."""
+        if self.kind == "heading":
+            yield f"\n### {inline(f'{self.label}{self.words}'.rstrip(': '))}\n"
+            return
+        indent, label = "   " * self.depth, f"**{self.name}**: " if self.name and not self.numbered else ""
+        yield f"{indent}{self.name if self.numbered else '-'} {label}{inline(self.words)}".rstrip()
+        if self.code and self.kind == "setting":
+            yield f"\n{fenced(self.code.rstrip(), '', f'{indent}   ')}\n"
+        elif self.code:
+            yield f"\n{fenced(' '.join(self.code.split()), indent=f'{indent}   ')}\n"
+
+
+def in_text(parts: Iterable[Advice]) -> Iterator[str]:
+    """Lines for a terminal."""
+    return (line for part in parts for line in part.text)
+
+
+def in_markdown(parts: Iterable[Advice]) -> Iterator[str]:
+    """Lines of Markdown."""
+    return (line for part in parts for line in part.markdown)
 
 
 def confirming(finding: Finding) -> tuple[str, str] | None:
@@ -215,28 +231,22 @@ def before_the_steps(finding: Finding) -> Iterator[Advice]:
 
     A finding that an older release stored has no steps, so its paragraphs replace them.
     """
-    query, against = confirming(finding), speaks_against(finding)
-    if query and _unsure(finding):
+    query, said = confirming(finding), of_finding(finding)
+    if query and said.unsure:
         yield Advice("Confirm first", *query)
         yield from _naming(finding)
-    do = finding.do_now or finding.remedy
-    yield Advice("Do", f"not yet: {against}. If it is proven after all: {do}" if against else do)
-    if finding.then:
-        yield Advice("Then", finding.then)
-    if finding.fix:
-        yield Advice("Bug", finding.fix)
-    if finding.check_first:
-        yield Advice("Check first", finding.check_first)
-    if finding.do_not:
-        yield Advice(DO_NOT, finding.do_not.removeprefix(f"{DO_NOT} "))
-    if not finding.remedy_steps:
-        yield Advice("Risk", finding.risk)
+    yield Advice(LABELS["do"], said.do, kind="do")
+    yield from [Advice("Then", said.then)] if said.then else []
+    yield from [Advice("Bug", finding.fix)] if finding.fix else []
+    yield from [Advice(LABELS["check"], said.check, kind="check")] if said.check else []
+    yield from [Advice(DO_NOT, said.do_not.removeprefix(f"{DO_NOT} "), kind="do not")] if said.do_not else []
+    yield from [] if finding.remedy_steps else [Advice("Risk", finding.risk)]
 
 
 def after_the_steps(finding: Finding, predicted: PredictedEffect | None = None) -> Iterator[Advice]:
     """How to confirm it and what to expect. `predicted` belongs to the finding whose remedy it is about."""
     query = confirming(finding)
-    if query and not _unsure(finding):
+    if query and not of_finding(finding).unsure:
         yield Advice("Confirm", *query)
         yield from _naming(finding)
     yield Advice(EFFECT, finding.expected_effect)
@@ -250,16 +260,6 @@ def _naming(finding: Finding) -> Iterator[Advice]:
     query = finding.confirm
     if query is not None and query.names_sql and not query.names:
         yield Advice(QUERY_NAMES, "up to five rows.", query.names_sql)
-
-
-def _unsure(finding: Finding) -> bool:
-    return finding.confidence is Confidence.LOW or speaks_against(finding) is not None
-
-
-def cited(finding: Finding) -> Iterator[str]:
-    """Where to read on."""
-    for reference in finding.references:
-        yield f"{reference.title} ({reference.url})" if reference.url else reference.title
 
 
 def hang_steps(diagnosis: Diagnosis) -> Sequence[Step]:
@@ -292,23 +292,6 @@ def against(verdict: RuledOut) -> str:
         return verdict.because
     value, needs = compared(verdict)
     return f"{verdict.signal} is {value} where it would need {needs}"
-
-
-MOST_NEAREST = 3
-
-
-def nearest(out: Sequence[RuledOut]) -> Sequence[RuledOut]:
-    """The ruled-out causes that were nearest to a finding."""
-    return sorted(out, key=_met, reverse=True)[:MOST_NEAREST]
-
-
-def _met(verdict: RuledOut) -> float:
-    """How much of its need is met, 0 to 1. 1 if all of it was and another cause explains the waits."""
-    bound = verdict.bound
-    if verdict.value is None or bound is None:
-        return float(verdict.value is not None)
-    part, whole = (verdict.value, bound.value) if bound.operator == ">=" else (bound.value, verdict.value)
-    return min(max(part / whole, 0.0), 1.0) if whole else 0.0
 
 
 CLOSEST, CLOSE = "Closest to its bound", "close to its bound"
@@ -346,33 +329,27 @@ RUN_IN = "Run in"
 NOT_HERE = "Not possible here"
 
 
-def step_lines(steps: Sequence[RemedyStep], release: str | None, indent: str = "", *, whole: bool) -> Iterator[str]:
-    """The steps with their statements for a release, as lines for a terminal. `whole` adds all that is known about each."""
+def steps_of(steps: Sequence[RemedyStep], release: str | None) -> Iterator[Advice]:
+    """The steps of a remedy with their statements for a release and all that is known about each."""
     for number, step in enumerate(steps, 1):
-        yield from wrapped(f"{number}. {step.do}", indent)
-        yield from code_lines(step.text(release), f"{indent}     ")
-        yield from _beside(step, release, indent, whole=whole)
+        yield Advice(f"{number}.", step.do, step.text(release) or "")
+        yield from _beside(step, release)
 
 
-def steps_of_every_release(steps: Sequence[RemedyStep]) -> Iterator[str]:
+def steps_of_every_release(steps: Sequence[RemedyStep]) -> Iterator[Advice]:
     """The steps as the catalogue has them, with the statement for each release."""
     for number, step in enumerate(steps, 1):
-        yield from wrapped(f"{number}. {step.do}", "  ")
-        for since, text in variants(step.sql):
-            yield from wrapped(f"from {since} on:", "     ") if since else ()
-            yield from code_lines(text, "       " if since else "     ")
-        yield from _beside(step, None, "  ", whole=True)
+        texts = variants(step.sql)
+        alone = texts[0][1] if len(texts) == 1 and texts[0][0] is None else ""
+        yield Advice(f"{number}.", step.do, alone)
+        yield from (Advice(f"From {since} on", "", text, depth=1) for since, text in texts if since)
+        yield from _beside(step, None)
 
 
-def steps_as_markdown(steps: Sequence[RemedyStep], release: str | None) -> Iterator[str]:
-    """The steps as a numbered list, statements as blocks of code."""
-    for number, step in enumerate(steps, 1):
-        yield f"{number}. {inline(step.do)}"
-        if text := step.text(release):
-            yield f"\n{fenced(' '.join(text.split()), indent='   ')}\n"
-        if step.setting:
-            yield f"\n{fenced(step.setting.rstrip(), '', '   ')}\n"
-        yield from (f"   - {name}: {inline(words)}" for name, words in asides(step, release))
+def _beside(step: RemedyStep, release: str | None) -> Iterator[Advice]:
+    if step.setting:
+        yield Advice("Set", "", step.setting, "setting", 1)
+    yield from (Advice(name, words, depth=1) for name, words in asides(step, release))
 
 
 def variants(texts: Texts | None) -> list[tuple[str | None, str]]:
@@ -382,7 +359,7 @@ def variants(texts: Texts | None) -> list[tuple[str | None, str]]:
     return [(None, texts)] if isinstance(texts, str) else list(texts.items())
 
 
-def asides(step: RemedyStep, release: str | None = None, *, whole: bool = True) -> Iterator[tuple[str, str]]:
+def asides(step: RemedyStep, release: str | None = None) -> Iterator[tuple[str, str]]:
     """The facts about a step on a release: a name and the words of each."""
     if step.not_possible:
         yield NOT_HERE, step.not_possible
@@ -397,9 +374,9 @@ def asides(step: RemedyStep, release: str | None = None, *, whole: bool = True) 
         yield "Read", step.reading
     if step.risk or acts:
         yield "Risk", step.risk or NOT_KNOWN
-    if whole and step.online is not None and (acts or not step.online):
+    if step.online is not None and (acts or not step.online):
         yield "Online", "yes." if step.online else "no, plan a window."
-    if whole and (step.way_back or acts):
+    if step.way_back or acts:
         yield "To reverse it", step.way_back or NOT_KNOWN
     for platform, other in step.elsewhere.items():
         yield f"On {PLATFORMS[platform]}", on_platform(other)
@@ -414,13 +391,6 @@ def on_platform(step: PlatformStep) -> str:
 def of_each_instance(ending: str) -> str:
     """What a statement needs in a cluster, where it would change every instance."""
     return f"end it with `{ending}`, once per instance; the way back too."
-
-
-def _beside(step: RemedyStep, release: str | None, indent: str, *, whole: bool) -> Iterator[str]:
-    for line in (step.setting or "").splitlines():
-        yield f"{indent}     {line}"
-    for name, words in asides(step, release, whole=whole):
-        yield from wrapped(f"{name}: {words}", f"{indent}   ")
 
 
 _QUOTED = re.compile(r"'[^']*'")

@@ -1,10 +1,11 @@
 """Studies for people: the result of each as a page of sentences, tables and charts, and that page as text."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import floor, log10
 from textwrap import wrap as wrapped
+from typing import Any
 
 from rules.formatting import number, rough
 from rules.studies.cpu import CpuStudy
@@ -314,15 +315,8 @@ def _parallel_limits(study: ParallelStudy) -> Iterator[str]:
 # The study of partitions and batches as a page.
 
 PARTITION_HEADINGS = (
-    "partitions",
-    "batch",
-    "measured",
-    "repeats ±",
-    "from 4 corners",
-    "error",
-    "from all cells",
-    "fitted",
-)
+    "partitions", "batch", "measured", "repeats ±", "from 4 corners", "error", "from all cells", "fitted"
+)  # fmt: skip
 
 
 def partitions_page(study: PartitionStudy) -> StudyPage:
@@ -589,6 +583,21 @@ def _scaling_limits(study: ScalingStudy) -> Iterator[str]:
     )
 
 
+Study = ScalingStudy | PartitionStudy | ParallelStudy | CpuStudy | TimerStudy
+
+
+def page_of(study: Study) -> StudyPage:
+    """The page of a study, whichever it is."""
+    pages: Mapping[str, Callable[[Any], StudyPage]] = {
+        "scaling": scaling_page,
+        "partitions": partitions_page,
+        "parallel": parallel_page,
+        "cpu": cpu_page,
+        "timer": timer_page,
+    }
+    return pages[study.study](study)
+
+
 # A study as text for a terminal: at most 100 columns, with charts of characters, and only letters in a pipe.
 
 WIDTH = 100
@@ -601,24 +610,16 @@ LONGEST_NAME = 44
 
 def as_text(page: StudyPage) -> str:
     """The answer, its basis, and what the figures do not say."""
-    lines = [*wrap(page.answer), ""]
-    lines += [line for finding in page.findings for line in _item(finding)]
+    told = [*wrap(page.answer), ""]
+    told += [line for finding in page.findings for line in wrap(finding, "- ", "  ")]
     for part in page.parts:
-        lines += ["", *_part(part)]
+        drawn = (
+            table(part) if isinstance(part, StudyTable) else lines(part) if isinstance(part, StudyLines) else bars(part)
+        )
+        told += ["", *drawn]
     if page.limits:
-        lines += ["", "Limits"]
-        lines += [line for limit in page.limits for line in _item(limit)]
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _part(part: StudyTable | StudyLines | StudyBars) -> list[str]:
-    if isinstance(part, StudyTable):
-        return table(part)
-    return lines(part) if isinstance(part, StudyLines) else bars(part)
-
-
-def _item(words: str) -> list[str]:
-    return wrap(words, "- ", "  ")
+        told += ["", "Limits", *(line for limit in page.limits for line in wrap(limit, "- ", "  "))]
+    return "\n".join(line.rstrip() for line in told)
 
 
 def table(part: StudyTable) -> list[str]:

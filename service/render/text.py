@@ -5,14 +5,12 @@ from dataclasses import dataclass
 
 from rules.base import FOUNDED_ON
 from rules.cause import AnyOf, Cause, Condition
-from rules.changes import nearest_to, told
-from rules.explain.headline import speaks_against
-from rules.explain.library_cache import LIBRARY_CACHE_WAITS
-from rules.explain.walk import LARGEST_WAIT, TIME_SPENT
-from rules.formatting import compared, counted, percent, sentence
-from rules.gaps import REMEMBER
+from rules.changes import told
+from rules.confirmation import speaks_against
+from rules.explain.story import story, tell
+from rules.formatting import compared, percent, sentence
 from rules.miss_locations import merely_fits
-from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity, Step, Undetermined
+from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity
 from rules.remedy import Texts, where
 from service.escape import inline, pasted, row, visible
 from service.intake.inputs import DiagnosedInput, short_names
@@ -20,228 +18,35 @@ from service.render.parts import (
     CLOSE,
     CLOSEST,
     DO_NOT,
-    EFFECT,
     Advice,
     after_the_steps,
     against,
     before_the_steps,
     chain,
     circumstances,
-    cited,
     closest,
-    cost,
     cost_beside,
     elsewhere,
     hang_steps,
     how_sure,
+    in_markdown,
+    in_text,
     logged_lines,
-    nearest,
     not_judged,
     nothing_judged,
     ruled_out,
-    spelt,
-    step_lines,
-    steps_as_markdown,
+    steps_of,
     steps_of_every_release,
     titled,
     why_low,
-    without_basis,
     wrapped,
 )
-from service.render.short import TOLD, short_lines, short_text
+from service.render.short import MOST_LINES, first_lines, first_list
 from service.render.summary import HEADINGS, groups, lines, same_interval, troubles, worst_first
-from service.render.wait_chain import tree_as_markdown, tree_lines
+from service.render.wait_chain import tree_parts
 
-# A Diagnosis in few words for a terminal: what is wrong, what to do at what risk, why, and how to read on.
-
-QUIET_WORDS, TROUBLE_WORDS = 170, 745
-"""Most words of an answer, including statements to run. What you need to act comes first, the rest if it fits."""
-MOST_MISSING, MOST_OPEN = 4, 3
-BLOCKER = "blocker"
-AS_PRINTED = "as printed"
-CHANGED, MOST_CHANGED = "Changes", 3
-LOG, MOST_LOGGED = "From the log", 8
+BLOCKER, LOG = "blocker", "From the log"
 LOGS = ("alert log", "trace")
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Some lines of an answer, and their replacement if they do not fit. Or lines that are always there."""
-
-    lines: Sequence[str]
-    instead: Sequence[str] = ()
-    needed: bool = False
-
-
-def brief(diagnosed: DiagnosedInput, head: Sequence[str], shared: Sequence[str] = ()) -> Iterator[str]:
-    """The answer below its `head`, whose words count. Notes `shared` by all inputs are printed elsewhere."""
-    diagnosis = diagnosed.diagnosis
-    parts = [*_parts(diagnosed, shared), _not_judged(diagnosed), Part(list(_closing(diagnosis)), needed=True)]
-    left = (QUIET_WORDS if diagnosis.severity is Severity.INFO else TROUBLE_WORDS) - _words(head)
-    left -= sum(_words(part.lines if part.needed else part.instead) for part in parts)
-    for part in parts:
-        more = _words(part.lines) - _words(part.instead)
-        fits = part.needed or more <= left
-        left -= more if fits and not part.needed else 0
-        yield from part.lines if fits else part.instead
-
-
-def _words(lines: Sequence[str]) -> int:
-    return sum(len(line.split()) for line in lines)
-
-
-def _parts(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Part]:
-    """What to do first, then what to remember, then why, then the rest."""
-    diagnosis = diagnosed.diagnosis
-    quiet = diagnosis.severity is Severity.INFO
-    for step in hang_steps(diagnosis):
-        if step.step == BLOCKER:
-            yield Part(_blockers(diagnosis, step), needed=True)
-    for step in diagnosis.steps:
-        if step.step in (LIBRARY_CACHE_WAITS, TIME_SPENT):
-            yield Part(
-                _step(diagnosis, step), needed=step.step == LIBRARY_CACHE_WAITS or diagnosis.library_cache is None
-            )
-    troubles = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
-    for place, finding in enumerate(troubles):
-        short = wrapped(
-            f"Found too: {titled(finding)}; {cost_beside(diagnosed, finding, troubles[:place])}. {finding.do_now} "
-            f"`latchscope causes show {finding.cause}` shows how."
-        )
-        whole = list(_brief_finding(diagnosed, finding, () if place else TOLD))
-        yield Part(whole, short, needed=not place)
-    elsewhere = diagnosis.findings[:1] if diagnosis.state == "Elsewhere" else ()
-    for finding in elsewhere:
-        how = f"{finding.do_now} `latchscope causes show {finding.cause}` shows how."
-        yield Part(wrapped(f"Seen: {titled(finding)}, confidence {finding.confidence}. {how}"), needed=True)
-    for finding in troubles[:1]:
-        if bound := closest(finding):
-            yield Part(wrapped(f"{CLOSEST}: {bound}."))
-    yield Part(wrapped(f"{CHANGED}: {'; '.join(lately)}.") if troubles and (lately := near_changes(diagnosis)) else [])
-    yield from (Part(wrapped(f"Note: {note}")) for note in diagnosis.notes if _weighs(note, shared))
-    yield Part(_logged(diagnosis, MOST_LOGGED))
-    if not troubles and not nothing_judged(diagnosis) and diagnosed.source not in LOGS:
-        yield from _open(diagnosis)
-    for step in (*hang_steps(diagnosis), *chain(diagnosis)):
-        if step.step not in (BLOCKER, AS_PRINTED, LIBRARY_CACHE_WAITS, TIME_SPENT) and (
-            not quiet or step.step == LARGEST_WAIT
-        ):
-            yield Part(_step(diagnosis, step))
-    for finding in diagnosis.findings:
-        if finding.severity is Severity.INFO and finding not in elsewhere:
-            words = f"Seen: {titled(finding)}, confidence {finding.confidence}; {cost(diagnosed, finding)}"
-            yield Part(wrapped(words))
-    if diagnosis.candidates:
-        named = ", ".join(hint.cause for hint in diagnosis.candidates)
-        why = "the log is a reason to look" if diagnosed.source in LOGS else "latchscope cannot measure it"
-        yield Part(wrapped(f"Check by hand, because {why}: {named}"))
-    if out := ruled_out(diagnosis):
-        near = [spelt(verdict.cause) for verdict in nearest(out)]
-        many = f"Ruled out: {counted(len(out), 'causes')}, nearest"
-        yield Part(wrapped(f"{many} {'; '.join(near)}."))
-
-
-def _logged(diagnosis: Diagnosis, most: int | None = None) -> list[str]:
-    """The events of a log, a line each; nothing without a log."""
-    events = diagnosis.events
-    if not events:
-        return []
-    shown = logged_lines(diagnosis, most)
-    of = f", {len(shown)} of {len(events)} events" if len(shown) < len(events) else ""
-    traces = (f"; {line.trace_file}" if line.trace_file else "" for line in shown)
-    lines = (f"{line.clock}  {line.text}{trace}" for line, trace in zip(shown, traces, strict=True))
-    return [f"{LOG}{of}:", *(piece for line in lines for piece in wrapped(line, "  "))]
-
-
-def near_changes(diagnosis: Diagnosis) -> list[str]:
-    """The changes nearest to the begin of the waits, in words, at most `MOST_CHANGED`."""
-    begin = diagnosis.waits_began
-    near = nearest_to(diagnosis.changes or (), begin, MOST_CHANGED) if begin else ()
-    return [told(change, begin) for change in near]
-
-
-def _brief_finding(diagnosed: DiagnosedInput, finding: Finding, told: Sequence[str] = ()) -> Iterator[str]:
-    """Everything you need to act on a finding. With `told`, what the short answer has already: its title and those labels."""
-    if not told:
-        yield from wrapped(f"Found: {titled(finding)}, {how_sure(finding, whole=False)}; {cost(diagnosed, finding)}")
-    if why := why_low(finding):
-        yield from wrapped(f"Confidence is low, because {why}.", "  ")
-    yield from wrapped(finding.lede, "  ")
-    for advice in before_the_steps(finding):
-        if advice.name not in told:
-            yield from advice.lines("  ")
-    yield from step_lines(finding.remedy_steps, diagnosed.diagnosis.release, "  ", whole=False)
-    for advice in after_the_steps(finding, diagnosed.diagnosis.prediction):
-        if advice.name != EFFECT:
-            yield from advice.lines("  ")
-
-
-def _blockers(diagnosis: Diagnosis, step: Step) -> Sequence[str]:
-    """The wait chains as trees; a diagnosis of an older release has only the prose."""
-    found = diagnosis.blockers
-    return list(tree_lines(found)) if found and found.chains else _step(diagnosis, step)
-
-
-def _step(diagnosis: Diagnosis, step: Step) -> Sequence[str]:
-    return wrapped(f"{sentence(step.step)}: {without_basis(diagnosis, step.statement)}")
-
-
-def _weighs(note: str, shared: Sequence[str]) -> bool:
-    """Whether a note is about this input, and not about every printed report or a default assumption."""
-    return note not in shared and note != REMEMBER and not note.startswith("assumed: ")
-
-
-def _open(diagnosis: Diagnosis) -> Iterator[Part]:
-    """Causes that could not be judged, for the most frequent reasons. Where those are all, they come at least in short."""
-    reasons = sorted(not_judged(diagnosis).items(), key=lambda item: -len(item[1]))
-    for (why, way_out), causes in reasons[:MOST_OPEN]:
-        short = f"Not judged: {_many(causes)}, because {why.split(' (')[0]}."
-        whole = wrapped(f"Cannot tell: {', '.join(causes)}, because {why}. Way out: {way_out}")
-        yield Part(whole, wrapped(short) if _all_listed(diagnosis) else ())
-
-
-def _all_listed(diagnosis: Diagnosis) -> bool:
-    """Whether the reasons why causes are open are all listed, so that nothing needs to count them."""
-    quiet = all(finding.severity is Severity.INFO for finding in diagnosis.findings)
-    return quiet and len(not_judged(diagnosis)) <= MOST_OPEN
-
-
-def _many(causes: Sequence[object]) -> str:
-    return f"{len(causes)} cause" + "s" * (len(causes) > 1)
-
-
-def _not_judged(diagnosed: DiagnosedInput) -> Part:
-    """How many causes are open, and the reason that most of them share; where that is too long, the views they lack."""
-    diagnosis = diagnosed.diagnosis
-    open_ = diagnosis.undetermined
-    causes = _many(open_)
-    if open_ and diagnosed.source in LOGS and not nothing_judged(diagnosis):
-        return Part(wrapped(f"Not judged: {causes}, because {open_[0].why}. Way out: {open_[0].way_out}"), needed=True)
-    if not open_ or nothing_judged(diagnosis) or _all_listed(diagnosis):
-        return Part([])
-    (why, _), most = max(not_judged(diagnosis).items(), key=lambda item: len(item[1]))
-    others = _lacking([verdict for verdict in open_ if verdict.cause not in most])
-    because = f"because {why.split(' (')[0]}"
-    reasons = f"{len(most)} of them {because}; the others lack {others}" if others else because
-    # A report may lack one row of a view of which other rows are quoted above, so the view's name alone would mislead.
-    if others and diagnosed.source == "report":
-        reasons = f"{len(most)} of them {because}"
-    short = "; --verbose shows why" if diagnosed.source == "report" else f". Missing: {_lacking(open_)}"
-    return Part(wrapped(f"Not judged: {causes}, {reasons}."), wrapped(f"Not judged: {causes}{short}."))
-
-
-def _lacking(verdicts: Sequence[Undetermined]) -> str:
-    missing = list(dict.fromkeys(verdict.missing for verdict in verdicts))
-    return ", ".join(missing[:MOST_MISSING]) + ", …" * (len(missing) > MOST_MISSING)
-
-
-def _closing(diagnosis: Diagnosis) -> Iterator[str]:
-    """That nothing could be judged, or how to read on."""
-    if gap := nothing_judged(diagnosis):
-        yield from wrapped(f"Nothing could be judged: {gap[0]}. Way out: {gap[1]}")
-        return
-    yield from wrapped("--verbose shows the rest: steps, evidence, why causes are ruled out or open, notes.")
-
 
 # Several inputs: each cause once per confidence and advice, with the figures of its worst input and the names of the
 # others.
@@ -470,7 +275,7 @@ def _cause(cause: Cause) -> Iterator[str]:
         if cause.confirm.names:
             yield f"  The first five rows name what is counted: {_texts(cause.confirm.names)}"
     yield "\nRemedy:"
-    yield from steps_of_every_release(cause.remedy_steps)
+    yield from in_text(steps_of_every_release(cause.remedy_steps))
     yield from ("", *wrapped(f"Expected effect: {cause.expected_effect}"))
     for fix in cause.fixes:
         yield from wrapped(f"Bug {fix.bug}: affects {fix.affects.in_words}, fixed in {fix.comes_in}")
@@ -503,79 +308,17 @@ def _condition(condition: Condition) -> str:
 
 def _text(diagnosed: DiagnosedInput, verbose: bool, shared: Sequence[str], others: str = "") -> Iterator[str]:
     diagnosis = diagnosed.diagnosis
-    answers = [] if verbose else short_text(short_lines(diagnosed))
-    head = [
-        *wrapped(f"{diagnosis.database} ({diagnosed.name})"),
-        *wrapped(f"{diagnosed.told.upper()}: {diagnosis.headline}"),
-        *answers,
-        *wrapped(circumstances(diagnosis, log=diagnosed.source in LOGS)),
-    ]
-    yield from head
-    yield from wrapped(f"{others}.") if others else ()
-    yield from _whole(diagnosed, shared) if verbose else brief(diagnosed, head, shared)
-    yield ""
-
-
-def _whole(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[str]:
-    """All of a Diagnosis: what to do, the chain, the evidence, what was ruled out, what is open, the notes."""
-    diagnosis = diagnosed.diagnosis
-    for step in hang_steps(diagnosis):
-        if step.step == BLOCKER and diagnosis.blockers and diagnosis.blockers.chains:
-            yield from tree_lines(diagnosis.blockers)
-        else:
-            yield from wrapped(f"{step.step}: {step.statement}", "  ")
-    for place, finding in enumerate(diagnosis.findings):
+    named, more = wrapped(f"{diagnosis.database} ({diagnosed.name})"), wrapped(tell("more"))
+    yield from (*named, *(wrapped(f"{others}.") if others else ()))
+    yield from first_lines(story(diagnosis, diagnosed.source), None if verbose else MOST_LINES - len(named) - len(more))
+    if verbose:
         yield ""
-        yield from _finding(diagnosed, finding, diagnosis.findings[:place])
-    yield ""
-    for number, step in enumerate(chain(diagnosis), 1):
-        yield from wrapped(f"{number}. {step.step}: {step.statement}", "  ")
-    yield ""
-    if logged := _logged(diagnosis):
-        yield from (*logged, "")
-    for verdict in ruled_out(diagnosis):
-        close = f"; {CLOSE}" if verdict.nearest_bound else ""
-        yield from wrapped(f"Ruled out: {verdict.cause}, because {against(verdict)}{close}")
-    if others := elsewhere(diagnosis):
-        yield from wrapped(f"Not on this instance: {', '.join(others)} (other releases, or nothing of theirs here)")
-    for hint in diagnosis.candidates:
-        yield from wrapped(f"Check by hand: {hint.title} ({hint.cause}), which latchscope cannot measure")
-    if gap := nothing_judged(diagnosis):
-        yield from wrapped(f"Nothing could be judged: {gap[0]}. Way out: {gap[1]}")
+        yield from wrapped(f"{diagnosis.headline}.")
+        yield from wrapped(circumstances(diagnosis, log=diagnosed.source in LOGS))
+        yield from in_text(_rest(diagnosed, shared))
     else:
-        for (why, way_out), causes in not_judged(diagnosis).items():
-            yield from wrapped(f"Cannot tell: {', '.join(causes)}, because {why}. Way out: {way_out}")
-        for open_cause in diagnosis.undetermined:
-            if open_cause.fix:
-                yield from wrapped(f"Bug of {open_cause.cause}: {open_cause.fix}", "  ")
-    for change in diagnosis.changes or ():
-        yield from wrapped(f"{CHANGED}: {told(change, diagnosis.waits_began)}")
-    for gap_ in diagnosis.changes_missing:
-        yield from wrapped(f"{CHANGED}, not known: {gap_}")
-    for note in diagnosis.notes:
-        if note not in shared:
-            yield from wrapped(f"Note: {note}")
-
-
-def _finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[Finding]) -> Iterator[str]:
-    yield from wrapped(f"Found: {titled(finding)}, {how_sure(finding)}; {cost_beside(diagnosed, finding, earlier)}")
-    for advice in before_the_steps(finding):
-        yield from advice.lines("  ")
-    yield from step_lines(finding.remedy_steps, diagnosed.diagnosis.release, "  ", whole=True)
-    for advice in after_the_steps(finding, diagnosed.diagnosis.prediction):
-        yield from advice.lines("  ")
-    yield from wrapped(f"Why: {finding.explanation}", "  ")
-    for held in finding.evidence:
-        derived = f" = {held.derivation}" if held.derivation else ""
-        value, needs = compared(held)
-        mark = "fits:" if merely_fits(finding, held) else "+"
-        yield from wrapped(f"{mark} {held.signal} {value}{derived} (needs {needs}): {held.because}", "  ")
-    for why in finding.unknown:
-        yield from wrapped(f"? not known: {why}", "  ")
-    if bound := closest(finding):
-        yield from wrapped(f"{CLOSEST}: {bound}.", "  ")
-    for reference in cited(finding):
-        yield from wrapped(f"Reference: {reference}", "  ")
+        yield from more
+    yield ""
 
 
 def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = "") -> Iterator[str]:
@@ -584,73 +327,79 @@ def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = ""
     yield f"**{diagnosed.told}**: {inline(diagnosis.headline)}\n"
     if others:
         yield f"{inline(others)}.\n"
-    yield f"{inline(circumstances(diagnosis, log=diagnosed.source in LOGS))}\n"
-    for step in hang_steps(diagnosis):
-        if step.step == BLOCKER and diagnosis.blockers and diagnosis.blockers.chains:
-            yield from tree_as_markdown(diagnosis.blockers)
-        else:
-            yield f"**{inline(step.step)}**: {inline(step.statement)}\n"
-    for place, finding in enumerate(diagnosis.findings):
-        yield from _markdown_finding(diagnosed, finding, diagnosis.findings[:place])
-    if steps := chain(diagnosis):
-        yield "\n### Steps\n"
-        yield from (
-            f"{number}. **{inline(step.step)}**: {inline(step.statement)}" for number, step in enumerate(steps, 1)
-        )
-    if diagnosis.events:
-        yield f"\n### {LOG}\n\n| when | what | says | trace file |\n|---|---|---|---|"
-        yield from (row((line.clock, line.kind, line.text, line.trace_file or "")) for line in logged_lines(diagnosis))
-    if diagnosis.changes or diagnosis.changes_missing:
-        yield "\n### What changed\n"
-        yield from (f"- {inline(told(change, diagnosis.waits_began))}" for change in diagnosis.changes or ())
-        yield from (f"- Not known: {inline(line)}" for line in diagnosis.changes_missing)
-    yield from _markdown_verdicts(diagnosis)
-    for note in diagnosis.notes:
-        if note not in shared:
-            yield f"\n> {inline(note)}"
+    yield from first_list(story(diagnosis, diagnosed.source))
+    yield f"\n{inline(circumstances(diagnosis, log=diagnosed.source in LOGS))}"
+    yield from in_markdown(_rest(diagnosed, shared))
     yield ""
 
 
-def _markdown_finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[Finding]) -> Iterator[str]:
-    yield f"\n### Found: {inline(titled(finding))}\n"
-    yield f"{sentence(how_sure(finding))}; {cost_beside(diagnosed, finding, earlier)}.\n"
-    if finding.lede:
-        yield f"{inline(finding.lede)}\n"
-    yield from (advice.markdown for advice in before_the_steps(finding))
-    if finding.remedy_steps:
-        yield "\n#### What to do\n"
-        yield from steps_as_markdown(finding.remedy_steps, diagnosed.diagnosis.release)
-        yield "\n#### What to know\n"
-    entries = [
-        *after_the_steps(finding, diagnosed.diagnosis.prediction),
-        Advice("Why", finding.explanation),
-        *(Advice("Not known", why) for why in finding.unknown),
-    ]
-    if bound := closest(finding):
-        entries.append(Advice(CLOSEST, bound))
-    entries += (Advice("Reference", reference) for reference in cited(finding))
-    yield from (entry.markdown for entry in entries)
-    yield "\n| signal | value | needs | because |\n|---|---|---|---|"
+def _rest(diagnosed: DiagnosedInput, shared: Sequence[str]) -> Iterator[Advice]:
+    """All of a Diagnosis behind its first screen: causes and how they were found, what is ruled out or open, the notes."""
+    diagnosis = diagnosed.diagnosis
+    for step in hang_steps(diagnosis):
+        if step.step == BLOCKER and diagnosis.blockers and diagnosis.blockers.chains:
+            yield from tree_parts(diagnosis.blockers)
+        else:
+            yield Advice(step.step, step.statement)
+    for place, finding in enumerate(diagnosis.findings):
+        yield from _finding(diagnosed, finding, diagnosis.findings[:place])
+    if steps := chain(diagnosis):
+        yield Advice("Steps", "", kind="heading")
+        yield from (Advice(f"{number}.", f"{step.step}: {step.statement}") for number, step in enumerate(steps, 1))
+    if diagnosis.events:
+        yield Advice(LOG, "", kind="heading")
+        for line in logged_lines(diagnosis):
+            yield Advice(line.clock, f"{line.text}{f'; {line.trace_file}' if line.trace_file else ''}")
+    if diagnosis.changes or diagnosis.changes_missing:
+        yield Advice("What changed", "", kind="heading")
+        yield from (Advice("", told(change, diagnosis.waits_began)) for change in diagnosis.changes or ())
+        yield from (Advice("Not known", line) for line in diagnosis.changes_missing)
+    yield from _others(diagnosis)
+    if notes := [note for note in diagnosis.notes if note not in shared]:
+        yield Advice("Notes", "", kind="heading")
+        yield from (Advice("Note", note) for note in notes)
+
+
+def _finding(diagnosed: DiagnosedInput, finding: Finding, earlier: Sequence[Finding]) -> Iterator[Advice]:
+    """A cause that is found, without what the story says already of the first one that costs something."""
+    diagnosis = diagnosed.diagnosis
+    first = next((each for each in diagnosis.findings if each.severity is not Severity.INFO), None)
+    hangs = diagnosis.blockers is not None and bool(diagnosis.blockers.chains)
+    said = {"do", "check", "do not"} if finding is first and not hangs else set[str]()
+    yield Advice("Found", titled(finding), kind="heading")
+    yield Advice("", f"{sentence(how_sure(finding))}; {cost_beside(diagnosed, finding, earlier)}.")
+    yield from [Advice("", finding.lede)] if finding.lede and finding is not first else []
+    yield from (each for each in before_the_steps(finding) if each.kind not in said)
+    yield from steps_of(finding.remedy_steps, diagnosis.release)
+    yield from after_the_steps(finding, diagnosis.prediction)
+    yield Advice("Why", finding.explanation)
     for held in finding.evidence:
+        derived = f" = {held.derivation}" if held.derivation else ""
         value, needs = compared(held)
-        yield row((held.signal, value, needs, held.because))
+        mark = "fits:" if merely_fits(finding, held) else "+"
+        yield Advice("", f"{mark} {held.signal} {value}{derived} (needs {needs}): {held.because}")
+    yield from (Advice("Not known", why) for why in finding.unknown)
+    if bound := closest(finding):
+        yield Advice(CLOSEST, f"{bound}.")
+    for reference in finding.references:
+        yield Advice("Reference", f"{reference.title} ({reference.url})" if reference.url else reference.title)
 
 
-def _markdown_verdicts(diagnosis: Diagnosis) -> Iterator[str]:
-    if diagnosis.ruled_out:
-        yield "\n### Ruled out\n\n| cause | signal | value | would need |\n|---|---|---|---|"
-        for out in ruled_out(diagnosis):
-            value, needs = compared(out)
-            beside = out.because if out.value is None else CLOSE if out.nearest_bound else ""
-            yield row((out.cause, out.signal, value, f"{needs}; {beside}" if beside else needs))
-        if others := elsewhere(diagnosis):
-            yield f"\nNot on this instance: {', '.join(others)}"
+def _others(diagnosis: Diagnosis) -> Iterator[Advice]:
+    """The causes that are not found: ruled out, of other instances, not measured, or not judged."""
+    yield Advice("Other causes", "", kind="heading")
+    for verdict in ruled_out(diagnosis):
+        close = f"; {CLOSE}" if verdict.nearest_bound else ""
+        yield Advice("Ruled out", f"{verdict.cause}, because {against(verdict)}{close}")
+    if others := elsewhere(diagnosis):
+        yield Advice("Not on this instance", f"{', '.join(others)} (other releases, or nothing of theirs here)")
+    for hint in diagnosis.candidates:
+        yield Advice("Check by hand", f"{hint.title} ({hint.cause}), which latchscope cannot measure")
     if gap := nothing_judged(diagnosis):
-        yield f"\nNothing could be judged: {inline(gap[0])}. Way out: {inline(gap[1])}"
-    elif diagnosis.undetermined:
-        yield "\n### Cannot tell\n\n| cause | why | way out |\n|---|---|---|"
+        yield Advice("Nothing could be judged", f"{gap[0]}. Way out: {gap[1]}")
+    else:
         for (why, way_out), causes in not_judged(diagnosis).items():
-            yield row((", ".join(causes), why, way_out))
+            yield Advice("Cannot tell", f"{', '.join(causes)}, because {why}. Way out: {way_out}")
     for open_cause in diagnosis.undetermined:
         if open_cause.fix:
-            yield f"\nBug of {open_cause.cause}: {inline(open_cause.fix)}"
+            yield Advice(f"Bug of {open_cause.cause}", open_cause.fix)

@@ -1,4 +1,4 @@
-"""A wait chain as a tree, for a terminal and as Markdown."""
+"""A wait chain as a tree, for every layout."""
 
 from collections.abc import Iterator
 
@@ -20,72 +20,39 @@ from rules.hangs.words import (
     tree,
     why_no_command,
 )
-from service.escape import fenced, inline
-from service.render.parts import code_lines, wrapped
+from service.render.parts import Advice
 
 BRANCH = "└─ "
 
 
-def tree_lines(blockers: Blockers) -> Iterator[str]:
-    """The largest chains as trees, with what may be done, as lines for a terminal."""
+def tree_parts(blockers: Blockers) -> Iterator[Advice]:
+    """The largest chains as trees, with what may be done."""
     for chain in shown_first(blockers.chains):
-        yield from wrapped(f"Wait chain: {heading(chain)}")
+        yield Advice("Wait chain", heading(chain), kind="heading")
         held = entry_of(chain, blockers)
         for line in tree(chain, held):
-            yield from wrapped(f"{'   ' * (line.depth - 1)}{BRANCH}{line.text}" if line.depth else line.text, "  ")
-        yield from (line for words in remarks(chain) for line in wrapped(words, "  "))
+            yield Advice("", f"{BRANCH if line.depth else ''}{line.text}", depth=line.depth)
+        yield from (Advice("", words) for words in remarks(chain))
         if held is not None and (words := entry_words(held)):
-            yield from wrapped(words, "  ")
+            yield Advice("", words)
         yield from _ending(chain)
-    yield from (line for words in not_shown(blockers) for line in wrapped(words, "  "))
+    yield from (Advice("", words) for words in not_shown(blockers))
     if blockers.unknown:
-        yield from wrapped(f"Nothing more is known: {blockers.unknown}.", "  ")
-    yield from wrapped(f"{LEFT_ALONE} {EMERGENCY_NOTICE}", "  ")
+        yield Advice("Nothing more is known", f"{blockers.unknown}.")
+    yield Advice("", f"{LEFT_ALONE} {EMERGENCY_NOTICE}")
 
 
-def _ending(chain: WaitChain) -> Iterator[str]:
-    if chain.action is None:
-        yield from wrapped(why_no_command(chain), "  ")
-        for missing in queries(chain):
-            yield from wrapped(f"{to_find(missing)}:", "    ")
-            yield from code_lines(missing.query, "      ")
-        return
+def _ending(chain: WaitChain) -> Iterator[Advice]:
     action = chain.action
-    yield from wrapped(f"{ACTION}:", "  ")
-    yield from wrapped(f"First: {action.first}.", "    ")
-    yield from wrapped(f"{CHECK}:", "    ")
-    yield from code_lines(action.check, "      ")
-    yield from wrapped(f"{ONLY_IF.format(action.still)}:", "    ")
-    yield from code_lines(action.command, "      ", whole=True)
-    yield from wrapped(f"Where: {action.where}.", "    ")
-    yield from wrapped(f"Risk: {action.risk}.", "    ")
-    yield from wrapped(f"Why this session: {action.why_safe}.", "    ")
+    if action is None:
+        yield Advice("", why_no_command(chain))
+        yield from (Advice(to_find(missing), "", missing.query or "", depth=1) for missing in queries(chain))
+        return
+    yield Advice(ACTION, f"First {action.first}.")
+    yield Advice(CHECK, "", action.check, depth=1)
+    yield Advice(ONLY_IF.format(action.still), "", action.command, "command", 1)
+    yield Advice("Where", f"{action.where}.", depth=1)
+    yield Advice("Risk", f"{action.risk}.", depth=1)
+    yield Advice("Why this session", f"{action.why_safe}.", depth=1)
     for each in action.then:
-        yield from wrapped(f"Then, if {each.when}:", "    ")
-        yield from code_lines(each.command, "      ", whole=True)
-        yield from wrapped(f"Risk: {each.risk}.", "    ")
-
-
-def tree_as_markdown(blockers: Blockers) -> Iterator[str]:
-    """The same as nested lists, commands as blocks of code."""
-    for chain in shown_first(blockers.chains):
-        yield f"\n### Wait chain: {inline(heading(chain))}\n"
-        held = entry_of(chain, blockers)
-        yield from (f"{'  ' * line.depth}- {inline(line.text)}" for line in tree(chain, held))
-        yield from (f"\n{inline(words)}" for words in remarks(chain))
-        if held is not None and (words := entry_words(held)):
-            yield f"\n{inline(words)}"
-        if chain.action is not None:
-            action = chain.action
-            yield f"\n**{ACTION}**. First {inline(action.first)}. {CHECK}:\n\n{fenced(action.check)}\n"
-            yield f"{inline(ONLY_IF.format(action.still))}; {inline(action.where)}:\n\n{fenced(action.command)}\n"
-            yield f"- **Risk**: {inline(action.risk)}."
-            yield f"- **Why this session**: {inline(action.why_safe)}."
-            for each in action.then:
-                yield f"\nThen, if {inline(each.when)} (risk: {inline(each.risk)}):\n\n{fenced(each.command)}"
-        else:
-            yield f"\n**{inline(why_no_command(chain))}**"
-            for missing in queries(chain):
-                yield f"\n{inline(to_find(missing))}:\n\n{fenced(missing.query or '')}"
-    yield from (f"\n{words}" for words in not_shown(blockers))
-    yield f"\n{inline(f'{LEFT_ALONE} {EMERGENCY_NOTICE}')}\n"
+        yield Advice(f"Then, if {each.when}", f"Risk: {each.risk}.", each.command, "command", 1)

@@ -17,8 +17,7 @@ from collectors.ondemand.check import counted, first_names
 from collectors.poll import Connection
 from rules.base import WaitsLeft
 from rules.cause import Cause, catalogue
-from rules.confirmation import missing_grant
-from rules.explain.headline import speaks_against
+from rules.confirmation import missing_grant, speaks_against
 from rules.model import Confidence, Diagnosis, Finding, Impact, Severity, Surface, SurfaceImpact, Trouble, worst
 from rules.remedy import PredictionScore
 from rules.waiting import WAITING_SESSIONS

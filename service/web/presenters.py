@@ -31,23 +31,7 @@ from service.state.episodes import Episode
 from service.state.window import Window
 from service.store.episodes import EpisodePage, Mark, paged
 from service.store.repository import Repository
-from service.web.schemas import (
-    CacheOut,
-    CachesOut,
-    CapabilitiesOut,
-    CauseFoundOut,
-    ChildOut,
-    DatabaseOut,
-    EpisodeOut,
-    FailureOut,
-    HolderOut,
-    HoldersOut,
-    LastMarkOut,
-    LatchesOut,
-    OverviewOut,
-    ReadableOut,
-    WorstOut,
-)
+from service.web import schemas
 
 # Rows of the fleet: every database in short, from the board in memory, and the fleet as a whole.
 
@@ -62,27 +46,27 @@ class FleetRows:
     def __init__(self, store: Repository) -> None:
         self._past = FleetPast(store)
 
-    def all(self, board: Iterable[MonitoredDatabase]) -> tuple[DatabaseOut, ...]:
+    def all(self, board: Iterable[MonitoredDatabase]) -> tuple[schemas.DatabaseOut, ...]:
         """Every database, in the order of the configuration."""
         watched, marks = list(board), self._past.marks()
         self._past.fill_hours(watched)
         return tuple(database_out(each, marks.get(each.name)) for each in watched)
 
-    def row(self, watched: MonitoredDatabase) -> DatabaseOut:
+    def row(self, watched: MonitoredDatabase) -> schemas.DatabaseOut:
         """One database; the store is read only for that one."""
         marks = self._past.marks(watched.name)
         self._past.fill_hours((watched,))
         return database_out(watched, marks.get(watched.name))
 
-    def overview(self, board: Iterable[MonitoredDatabase]) -> OverviewOut:
+    def overview(self, board: Iterable[MonitoredDatabase]) -> schemas.OverviewOut:
         return overview_out(self.all(board))
 
 
-def database_out(watched: MonitoredDatabase, marked: MarkOutcome | None = None) -> DatabaseOut:
+def database_out(watched: MonitoredDatabase, marked: MarkOutcome | None = None) -> schemas.DatabaseOut:
     """One database in short. Figures of the last poll only while they are current."""
     summary = watched.summary
     shown = summary if watched.up else None
-    return DatabaseOut(
+    return schemas.DatabaseOut(
         name=watched.name,
         cluster=watched.settings.cluster,
         labels=watched.settings.labels,
@@ -99,20 +83,15 @@ def database_out(watched: MonitoredDatabase, marked: MarkOutcome | None = None) 
         last_mark=_mark(marked),
         last_hour=watched.last_hour.values(time.time()),
         failure=_failure(watched),
-        mechanism=shown.mechanism if shown else None,
-        severity=shown.severity if shown else None,
-        headline=shown.headline if shown else None,
-        cause=shown.cause if shown else None,
         cause_name=shown.name if shown else None,
         cause_title=shown.title if shown else None,
-        do_now=shown.do_now if shown else None,
-        do_not=shown.do_not if shown else None,
-        surface=shown.surface if shown else None,
-        cache=shown.cache if shown else None,
-        confidence=shown.confidence if shown else None,
-        other_wait=shown.other_wait if shown else None,
-        easing=shown.easing if shown else None,
+        **{name: getattr(shown, name, None) for name in OF_SUMMARY},
     )
+
+
+OF_SUMMARY = ("mechanism", "severity", "headline", "cause", "do_now", "do_not", "surface", "cache", "confidence", "other_wait",
+              "easing")  # fmt: skip
+"""Members of a row that are those of the summary, while it is current."""
 
 
 def _since(watched: MonitoredDatabase, shown: DatabaseSummary | None) -> datetime | None:
@@ -122,16 +101,15 @@ def _since(watched: MonitoredDatabase, shown: DatabaseSummary | None) -> datetim
 
 
 def _impact(shown: DatabaseSummary | None) -> Impact | None:
-    if shown is None or (shown.share_of_db_time is None and shown.waiting_sessions is None):
-        return None
-    return Impact(share_of_db_time=shown.share_of_db_time, waiting_sessions=shown.waiting_sessions)
+    costs = (shown.share_of_db_time, shown.waiting_sessions) if shown else (None, None)
+    return None if costs == (None, None) else Impact(share_of_db_time=costs[0], waiting_sessions=costs[1])
 
 
-def _failure(watched: MonitoredDatabase) -> FailureOut | None:
+def _failure(watched: MonitoredDatabase) -> schemas.FailureOut | None:
     failure = watched.failure
     if failure is None:
         return None
-    return FailureOut(
+    return schemas.FailureOut(
         kind=failure.kind,
         why=failure.why,
         since=datetime.fromtimestamp(failure.since, UTC),
@@ -139,58 +117,45 @@ def _failure(watched: MonitoredDatabase) -> FailureOut | None:
     )
 
 
-def _mark(marked: MarkOutcome | None) -> LastMarkOut | None:
+def _mark(marked: MarkOutcome | None) -> schemas.LastMarkOut | None:
     if marked is None:
         return None
     mark = marked.mark
-    return LastMarkOut(id=mark.id, at=mark.at, text=mark.text, outcome=marked.outcome, verdict=marked.verdict)
+    return schemas.LastMarkOut(id=mark.id, at=mark.at, text=mark.text, outcome=marked.outcome, verdict=marked.verdict)
 
 
-def is_troubled(row: DatabaseOut) -> bool:
+def is_troubled(row: schemas.DatabaseOut) -> bool:
     """Whether a cause was found that costs something. One that costs nothing is found in a healthy database."""
     return row.cause is not None and row.state in TROUBLED
 
 
-def having(board: Iterable[MonitoredDatabase]) -> Mapping[str, tuple[CauseFoundOut, ...]]:
+def having(board: Iterable[MonitoredDatabase]) -> Mapping[str, tuple[schemas.CauseFoundOut, ...]]:
     """Cause → the databases in trouble with it as first finding, the most expensive first."""
-    found: dict[str, tuple[CauseFoundOut, ...]] = {}
+    found: dict[str, tuple[schemas.CauseFoundOut, ...]] = {}
     for row in sorted(filter(is_troubled, map(database_out, board)), key=_rank):
         impact = row.impact or Impact(share_of_db_time=None, waiting_sessions=None)
-        out = CauseFoundOut(
-            name=row.name,
-            state=row.state,
-            cache=row.cache,
-            since=row.since,
-            share_of_db_time=impact.share_of_db_time,
-            waiting_sessions=impact.waiting_sessions,
-        )
+        shown = row.model_dump(include={"name", "state", "cache", "since"})
+        out = schemas.CauseFoundOut(**shown, **impact.model_dump())
         found[str(row.cause)] = (*found.get(str(row.cause), ()), out)
     return found
 
 
-def overview_out(rows: Sequence[DatabaseOut]) -> OverviewOut:
+def overview_out(rows: Sequence[schemas.DatabaseOut]) -> schemas.OverviewOut:
     """How many of these databases are in each state."""
     now = datetime.fromtimestamp(time.time(), UTC)
     troubled = [row for row in rows if row.state in TROUBLED]
     worst = min(troubled, key=_rank, default=None)
-    return OverviewOut(
+    return schemas.OverviewOut(
         at=now,
         states={state: sum(1 for row in rows if row.state == state) for state in ORDER},
-        worst=worst
-        and WorstOut(
-            name=worst.name,
-            state=worst.state,
-            cause_title=worst.cause_title,
-            impact=worst.impact,
-            since=worst.since,
-        ),
+        worst=worst and schemas.WorstOut(**{name: getattr(worst, name) for name in schemas.WorstOut.model_fields}),
         new=tuple(row.name for row in troubled if row.since is not None and now - row.since < LAST_HOUR),
         easing=tuple(row.name for row in rows if row.easing),
         databases=tuple(rows),
     )
 
 
-def _rank(row: DatabaseOut) -> tuple[int, float, str]:
+def _rank(row: schemas.DatabaseOut) -> tuple[int, float, str]:
     """The worst state first, in it the most expensive."""
     cost = row.impact.share_of_db_time or 0.0 if row.impact else 0.0
     return ORDER.index(row.state), -cost, row.name
@@ -278,13 +243,8 @@ def told_at(store: Repository, watched: MonitoredDatabase, at: datetime) -> Diag
 
 def _told(store: Repository, diagnosis: Diagnosis, easing: Easing | None, lasting: Sequence[Episode]) -> Diagnosis:
     """A diagnosis with its episodes, with what eases, and with the change that was marked in that."""
-    diagnosis = diagnosis.model_copy(
-        update={
-            "episodes": tuple(
-                lasting_trouble(each, store.recent.earlier(each.database, each.cause, each.begin)) for each in lasting
-            )
-        }
-    )
+    told = [lasting_trouble(each, store.recent.earlier(each.database, each.cause, each.begin)) for each in lasting]
+    diagnosis = diagnosis.model_copy(update={"episodes": tuple(told)})
     if easing is None:
         return diagnosis
     begin = next((episode.begin for episode in lasting if episode.cause == easing.cause), None)
@@ -295,7 +255,7 @@ def _told(store: Repository, diagnosis: Diagnosis, easing: Easing | None, lastin
     return told_with(diagnosis, easing)
 
 
-def latches_out(watched: MonitoredDatabase) -> LatchesOut:
+def latches_out(watched: MonitoredDatabase) -> schemas.LatchesOut:
     """The child latches over the last interval."""
     delta, caches = _delta(watched), watched.map
     rows = delta.rows("v$latch_children") if delta else ()
@@ -303,7 +263,7 @@ def latches_out(watched: MonitoredDatabase) -> LatchesOut:
     cpus = delta.cell("v$osstat", "stat_name", "NUM_CPUS", "level_now") if delta else None
     seconds = delta.basis.seconds if delta else None
     children = [_child(row, caches, total, seconds, cpus) for row in rows]
-    return LatchesOut(
+    return schemas.LatchesOut(
         database=watched.name,
         basis=_basis(delta),
         latch=ROW_CACHE_LATCH,
@@ -313,31 +273,24 @@ def latches_out(watched: MonitoredDatabase) -> LatchesOut:
     )
 
 
-def _child(row: Row, caches: CacheMap, total: float, seconds: float | None, cpus: float | None) -> ChildOut:
+def _child(row: Row, caches: CacheMap, total: float, seconds: float | None, cpus: float | None) -> schemas.ChildOut:
     child = int(number(row.get("child#")) or 0)
     guarded = caches.children.get(child)
     figures = latch_statistics(row, seconds, cpus)
     waited = number(row.get("wait_time"))
-    return ChildOut(
+    return schemas.ChildOut(
         child=child,
         cache=caches.name(child),
         identity=guarded.identity.name.lower() if guarded else None,
         caches=guarded.caches if guarded else (),
-        gets=figures.gets,
-        misses=figures.misses,
-        sleeps=figures.sleeps,
         share_of_sleeps=ratio(figures.sleeps, total),
-        miss_ratio=figures.miss_ratio,
         sleeps_per_miss=figures.sleep_ratio,
-        spin_ratio=figures.spin_ratio,
-        gets_per_second=figures.gets_per_second,
         wait_seconds=None if waited is None else waited / 1e6,
-        wait_seconds_per_sleep=figures.wait_seconds_per_sleep,
-        hold_seconds=figures.hold_seconds,
+        **{name: value for name, value in asdict(figures).items() if name in schemas.ChildOut.model_fields},
     )
 
 
-def caches_out(watched: MonitoredDatabase) -> CachesOut:
+def caches_out(watched: MonitoredDatabase) -> schemas.CachesOut:
     """The dictionary caches over the last interval."""
     delta, caches = _delta(watched), watched.map
     context = SignalContext(delta, caches) if delta else None
@@ -349,7 +302,7 @@ def caches_out(watched: MonitoredDatabase) -> CachesOut:
         for ref in guarded.caches
     }
     out = [_cache(row, owner, total) for row in rows]
-    return CachesOut(
+    return schemas.CachesOut(
         database=watched.name,
         basis=_basis(delta),
         caches=tuple(
@@ -359,10 +312,10 @@ def caches_out(watched: MonitoredDatabase) -> CachesOut:
     )
 
 
-def _cache(row: Row, owner: dict[tuple[int, str, int | None], int], total: float | None) -> CacheOut:
+def _cache(row: Row, owner: dict[tuple[int, str, int | None], int], total: float | None) -> schemas.CacheOut:
     subordinate = number(row.get("subordinate#")) if row.get("type") != "PARENT" else None
     key = (int(number(row.get("cache#")) or 0), str(row.get("type")), None if subordinate is None else int(subordinate))
-    return CacheOut(
+    return schemas.CacheOut(
         cache_id=key[0],
         cache=str(row.get("parameter")),
         type=key[1],
@@ -378,24 +331,20 @@ def _cache(row: Row, owner: dict[tuple[int, str, int | None], int], total: float
     )
 
 
-def capabilities_out(watched: MonitoredDatabase) -> CapabilitiesOut:
+def capabilities_out(watched: MonitoredDatabase) -> schemas.CapabilitiesOut:
     """The preflight, from the last poll."""
     snapshot = watched.published.snapshot if watched.published else Snapshot(watched.name, None, {})
     readable = capabilities(snapshot, watched.settings.user)
-    return CapabilitiesOut(
+    return schemas.CapabilitiesOut(
         database=watched.name,
-        release=readable.release,
-        mechanism=readable.mechanism,
-        cluster=readable.cluster,
-        container=readable.container,
-        inside_pdb=readable.inside_pdb,
-        views=tuple(ReadableOut(**asdict(view)) for view in readable.views) if watched.published else (),
+        **{name: getattr(readable, name) for name in ("release", "mechanism", "cluster", "container", "inside_pdb")},
+        views=tuple(schemas.ReadableOut(**asdict(view)) for view in readable.views) if watched.published else (),
         notes=readable.notes,
     )
 
 
-def episode_out(episode: Episode) -> EpisodeOut:
-    return EpisodeOut(**{name: getattr(episode, name) for name in EpisodeOut.model_fields})
+def episode_out(episode: Episode) -> schemas.EpisodeOut:
+    return schemas.EpisodeOut(**{name: getattr(episode, name) for name in schemas.EpisodeOut.model_fields})
 
 
 def episode_page(
@@ -421,23 +370,18 @@ def episode_page(
             found[key] = replace(episode, verdict=found[key].verdict, prediction=found[key].prediction)
         elif episode.begin < within.end and (episode.end or within.end) >= reached:
             found[key] = episode
-    ordered = sorted(
-        sorted(found.values(), key=lambda episode: (episode.database, episode.cause)), key=_begin, reverse=True
-    )
+    by_name = sorted(found.values(), key=lambda episode: (episode.database, episode.cause))
+    ordered = sorted(by_name, key=lambda episode: episode.begin, reverse=True)
     part = paged(ordered, limit, lambda last: (last.begin, last.database, last.cause))
     return replace(part, cursor=part.cursor or page.cursor)
 
 
-def _begin(episode: Episode) -> datetime:
-    return episode.begin
-
-
-def holders_out(watched: MonitoredDatabase, found: HolderProfile) -> HoldersOut:
+def holders_out(watched: MonitoredDatabase, found: HolderProfile) -> schemas.HoldersOut:
     """A profile of holders with the caches of the children they held."""
     rows = watched.published.snapshot.rows("v$latch_children") if watched.published else ()
     children = {str(row.get("addr")): int(number(row.get("child#")) or 0) for row in rows}
     caches = watched.map
-    return HoldersOut(
+    return schemas.HoldersOut(
         database=watched.name,
         latch=found.latch,
         seconds=round(found.seconds, 3),
@@ -447,21 +391,16 @@ def holders_out(watched: MonitoredDatabase, found: HolderProfile) -> HoldersOut:
     )
 
 
-def _holder(held: Held, looks: int, children: dict[str, int], caches: CacheMap) -> HolderOut:
-    holder = held.holder
-    child = children.get(holder.address)
-    return HolderOut(
-        sid=holder.sid,
+def _holder(held: Held, looks: int, children: dict[str, int], caches: CacheMap) -> schemas.HolderOut:
+    child = children.get(held.holder.address)
+    return schemas.HolderOut(
         child=child,
         cache="unknown" if child is None else caches.name(child),
         looks=held.looks,
         share_of_looks=held.looks / looks,
         holds=held.holds,
         average_hold_microseconds=held.average_microseconds,
-        sql_id=holder.sql_id,
-        module=holder.module,
-        program=holder.program,
-        username=holder.username,
+        **{name: getattr(held.holder, name) for name in ("sid", "sql_id", "module", "program", "username")},
     )
 
 
@@ -470,11 +409,7 @@ def _delta(watched: MonitoredDatabase) -> Delta | None:
 
 
 def _basis(delta: Delta | None) -> DiagnosisBasis | None:
-    if delta is None:
-        return None
-    return DiagnosisBasis(
-        kind=delta.basis.kind, begin=delta.basis.begin, end=delta.basis.end, seconds=delta.basis.seconds
-    )
+    return None if delta is None else DiagnosisBasis(**asdict(delta.basis))
 
 
 def _missing(watched: MonitoredDatabase, delta: Delta | None, view: str) -> str | None:

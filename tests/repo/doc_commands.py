@@ -24,7 +24,7 @@ NOT_RUN: Mapping[str, str] = {
     "latchscope mark": "needs a store; tests/service/cli/test_compare.py marks",
     "latchscope notify": "sends messages; tests/service/cli/test_notify.py receives them",
     "latchscope serve": "serves until it is ended; tests/service/cli/test_serve.py serves",
-    "latchscope top": "shows until it is ended; tests/service/test_top.py starts it",
+    "latchscope top": "shows until it is ended; tests/service/cli/test_top.py starts it",
     "curl -sN": "streams until it is ended; tests/service/web/api/test_live.py reads it",
     "curl -H Authorization: Bearer $token": "needs the token that the lines above it make; tests/service/web has tokens",
 }

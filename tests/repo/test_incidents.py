@@ -32,15 +32,10 @@ FOLDER = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus"
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TWO_HOURS = 7200
 READ_BY_THE_RULES = (
-    "latchscope_latch_sleeps_total",
-    "latchscope_latch_wait_seconds_total",
-    "latchscope_db_time_seconds_total",
-    "latchscope_wait_event_seconds_total",
-    "latchscope_finding",
-    "latchscope_impact",
-    "latchscope_surface_impact",
+    "latchscope_latch_sleeps_total", "latchscope_latch_wait_seconds_total", "latchscope_db_time_seconds_total",
+    "latchscope_wait_event_seconds_total", "latchscope_finding", "latchscope_impact", "latchscope_surface_impact",
     "latchscope_hanging_sessions",
-)
+)  # fmt: skip
 
 
 def storm(cycle: int, share: float) -> Scenario:

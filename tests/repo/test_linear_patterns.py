@@ -289,15 +289,10 @@ def test_every_pattern_of_the_code_is_known() -> None:
 
 
 SLOW = (
-    r"[^\s\"'/]*?([^\s\"'/]+\.trc)\b",
-    r"(\d+(?:\.\d+)?) ?(day|hour|hr|min|sec)",
-    r"(?:\s*(?:\[\d+\]|[*†‡¹²³]))+$",
-    r"\*\*\* [A-Z ]+:\([^)]*\)+ ?(?=\d{4}-)",
-    r"(?:Unix process pid|Windows thread id): *(\w+),.*?image: *(.*)",
-    r"\s*(?:Help: \S+|See https?://\S+ for help)",
-    r" \(CONNECTION_ID=[^)]*\)",
-    r"(\w+\s?)+$",
-)
+    r"[^\s\"'/]*?([^\s\"'/]+\.trc)\b", r"(\d+(?:\.\d+)?) ?(day|hour|hr|min|sec)", r"(?:\s*(?:\[\d+\]|[*†‡¹²³]))+$",
+    r"\*\*\* [A-Z ]+:\([^)]*\)+ ?(?=\d{4}-)", r"(?:Unix process pid|Windows thread id): *(\w+),.*?image: *(.*)",
+    r"\s*(?:Help: \S+|See https?://\S+ for help)", r" \(CONNECTION_ID=[^)]*\)", r"(\w+\s?)+$",
+)  # fmt: skip
 """Patterns that stopped the service for seconds or minutes, and one that takes for ever."""
 
 

@@ -44,7 +44,7 @@ def test_headline_and_first_link_gain_the_usual_and_nothing_else_changes() -> No
     delta = delta_of()
     plain = diagnose(delta)
     told = diagnose(delta, usual={"row_cache_wait_share": usual(0.025 / 12)})
-    assert told.headline == plain.headline.replace("30.0 s", "30.0 s, 12.0 × the usual for this hour of the week", 1)
+    assert told.headline == plain.headline.replace("30 s", "30 s, 12.0 × the usual for this hour of the week", 1)
     assert told.chain[0].usual != plain.chain[0].usual
     assert told.chain[0].model_copy(update={"usual": None}) == plain.chain[0].model_copy(update={"usual": None})
     without_both = {"headline": "", "chain": plain.chain[1:]}

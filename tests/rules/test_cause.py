@@ -24,8 +24,7 @@ from rules.cause import (
     load,
     read,
     text_spans,
-    views_before_containers,
-    views_since_containers,
+    views_asked,
 )
 from rules.model import Confidence
 from rules.remedy import Band, Query, RemedyStep
@@ -359,14 +358,14 @@ def test_text_spans_are_the_releases_of_each_text(
 
 
 def test_views_before_containers_are_never_those_of_containers() -> None:
-    views = views_before_containers(CAUSES)
+    views = views_asked(CAUSES, containers=False)
     assert not [view for view in views if view.startswith(("cdb_", "v$pdbs", "audit_"))]
     assert views["dba_sequences"] == ("sequence-conflicts", "sequence-nocache")
     assert "vpd-policy-check" in views["dba_policies"] and "failed-logons" in views["v$session"]
 
 
 def test_views_since_containers_are_never_those_of_one_container() -> None:
-    views = views_since_containers(CAUSES)
+    views = views_asked(CAUSES, containers=True)
     assert not [view for view in views if view.startswith("dba_")]
     assert set(views["cdb_rollback_segs"]) == {"undo-segments", "undo-online-storm", "undo-segment-floor"}
     assert "vpd-policy-check" not in views.get("dba_policies", ()), "it ends with 11.2.0.3"
@@ -374,8 +373,10 @@ def test_views_since_containers_are_never_those_of_one_container() -> None:
 
 
 def test_every_cause_with_a_query_stands_beside_a_view() -> None:
-    every = {**views_before_containers(CAUSES), **views_since_containers(CAUSES)}
-    beside = {cause for causes in (*views_before_containers(CAUSES).values(), *every.values()) for cause in causes}
+    every = {**views_asked(CAUSES, containers=False), **views_asked(CAUSES, containers=True)}
+    beside = {
+        cause for causes in (*views_asked(CAUSES, containers=False).values(), *every.values()) for cause in causes
+    }
     assert beside == {cause.id for cause in CAUSES if cause.confirm}
 
 

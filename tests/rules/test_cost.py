@@ -16,7 +16,6 @@ from collectors.model import (
     Delta,
     Missing,
     Row,
-    Snapshot,
     Value,
     number,
 )
@@ -36,22 +35,10 @@ from tests.rules.contexts import SICK, context_of, with_rows
 from tests.rules.contexts import delta_of as staged_delta
 from tests.rules.rich import RICH
 
-NOTHING_READ = Snapshot("erp1", None, {})
 SAME = (
-    "database",
-    "release",
-    "mechanism",
-    "basis",
-    "severity",
-    "headline",
-    "impact",
-    "surfaces",
-    "troubles",
-    "findings",
-    "who",
-    "waiting",
-    "blockers",
-)
+    "database", "release", "mechanism", "basis", "severity", "headline", "impact", "surfaces", "troubles",
+    "findings", "who", "waiting", "blockers",
+)  # fmt: skip
 USUAL = {"row_cache_wait_share": UsualRange(median=0.0001, low=0.00005, high=0.0002, samples=40, scope="all hours")}
 WAITED = ("time_waited_micro", "time_waited_micro_fg", "wait_time")
 WAITS = ("v$system_event", "v$latch", "v$latch_children", "v$mutex_sleep")

@@ -67,7 +67,7 @@ def test_number_has_enough_digits_to_differ_from_all_or_nothing(
 
 
 def test_over_names_the_time_covered() -> None:
-    assert over(Basis("interval", None, None, 30.0)) == "over an interval of 30.0 s"
+    assert over(Basis("interval", None, None, 30.0)) == "over 30 s"
     assert over(Basis("totals", None, None, None)) == "in totals since an unknown instance start"
 
 

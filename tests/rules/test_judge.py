@@ -9,10 +9,9 @@ import pytest
 
 from collectors.model import ROW_CACHE_LOCK_EVENT, Changes, ConfirmationResult, Delta, Missing, Row
 from rules.cause import Cause, catalogue
-from rules.confirmation import confirmation_of, confirmed, confirms, obstacle, seen
+from rules.confirmation import confirmation_of, confirmed, confirms, number_of, obstacle, seen
 from rules.cost import severity
 from rules.engine import diagnose
-from rules.explain.headline import number_of
 from rules.hangs.model import ChainAction, WaitChain
 from rules.hangs.tree import Forest
 from rules.judge import CauseVerdict, nearest_bound

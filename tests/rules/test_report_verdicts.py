@@ -149,7 +149,7 @@ def test_undo_storm_is_found_from_shares_and_shape_at_low_confidence(children: b
     assert (top.cause, top.severity, top.confidence) == ("undo-segments", Severity.CRITICAL, Confidence.LOW)
     assert (top.cache, top.identity, top.child, top.caches) == ("dc_rollback_segments", "candidate", None, ())
     assert diagnose(storm(children)).headline.startswith(
-        "Perhaps too many undo segments on dc_rollback_segments (low confidence); row cache waits cost"
+        "Likely cause: too many undo segments on dc_rollback_segments (low confidence); row cache waits cost"
     )
 
 
@@ -272,7 +272,7 @@ def test_slow_neighbours_ignore_a_second_of_rounding() -> None:
 def test_report_interval_is_given_in_whole_seconds() -> None:
     delta = storm()
     hour = replace(delta, basis=replace(delta.basis, seconds=3614.0))
-    assert "over an interval of 3,614 s" in diagnose(hour).headline
+    assert "over an hour" in diagnose(hour).headline
     basis = diagnose(hour).basis
     assert basis is not None
     assert basis.begin is not None

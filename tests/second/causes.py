@@ -157,17 +157,9 @@ SINGLES = (
 BY_ID = {cause.id: cause for cause in SINGLES}
 
 LOOK_ALIKES = (
-    "misses without sleeps",
-    "idle instance",
-    "starved host",
-    "parse storm",
-    "storage stall",
-    "log file sync",
-    "busy application",
-    "row locks",
-    "cursor mutex at logons",
-    "throttled sessions",
-)
+    "misses without sleeps", "idle instance", "starved host", "parse storm", "storage stall", "log file sync",
+    "busy application", "row locks", "cursor mutex at logons", "throttled sessions",
+)  # fmt: skip
 """What only looks like a problem of the row cache."""
 HANGS = {
     "row-cache-lock-hang": ((USERS, SEQUENCES, TABLESPACES, SEGMENTS, UNDO, PROFILES), ()),

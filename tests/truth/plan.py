@@ -112,15 +112,9 @@ HANGS = (
     ("dc_objects", "row cache mutex"),
 )
 CROWDS = (
-    "undo-segments",
-    "undo-online-storm",
-    "roles-per-parse",
-    "sequence-nocache",
-    "ddl-invalidation",
-    "histogram-hard-parse",
-    "dc-users-mutex-bug",
-    "result-cache-latch",
-)
+    "undo-segments", "undo-online-storm", "roles-per-parse", "sequence-nocache", "ddl-invalidation",
+    "histogram-hard-parse", "dc-users-mutex-bug", "result-cache-latch",
+)  # fmt: skip
 """Troubles of a large machine, with hundreds of waiting sessions, looked at 60 times in a burst."""
 AGAIN: dict[Kind, int] = {"single": 3, "pair": 3, "look-alike": 18, "healthy": 3, "hang": 4, "crowd": 1}
 """Settings alike, so that there are enough seeds of each kind."""

@@ -17,7 +17,7 @@ from service.state.board import Board, MonitoredDatabase
 from service.state.login_gate import LoginStopped
 from service.store.repository import Repository
 from service.watch.actions import ActionRunning, OperatorActions, OwnerUnreachable
-from service.web import presenters
+from service.web import presenters, schemas
 from service.web.access import Access, Caller
 from service.web.api.common import (
     NOT_FOUND,
@@ -32,22 +32,6 @@ from service.web.api.common import (
     tagged,
 )
 from service.web.presenters import FleetRows, having
-from service.web.schemas import (
-    CachesOut,
-    CapabilitiesOut,
-    CauseOut,
-    CauseWholeOut,
-    ConfirmationIn,
-    ConfirmationOut,
-    DatabaseOut,
-    HoldersIn,
-    HoldersOut,
-    LatchesOut,
-    OverviewOut,
-    Problem,
-    ResumeOut,
-    SamplesOut,
-)
 
 
 def operation_id(route: APIRoute) -> str:
@@ -78,19 +62,19 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
     @router.get("/databases", tags=["databases"])
     def list_databases(
         request: Request, response: Response, cursor: CursorQuery = None, limit: WholeQuery = None
-    ) -> list[DatabaseOut]:
+    ) -> list[schemas.DatabaseOut]:
         """Every watched database: whether it answers, and its verdict in a sentence. With `limit`, `Link` names the next page."""
         page = part_of(tuple(board.all_refreshed()), lambda each: each.name, cursor, limit)
         link_next(request, response, None, page.cursor)
         return list(rows.all(page.items))
 
     @router.get("/overview", tags=["databases"])
-    def get_overview() -> OverviewOut:
+    def get_overview() -> schemas.OverviewOut:
         """Every watched database in one call, as on the page of the fleet, and how many are in each state."""
         return rows.overview(board.all_refreshed())
 
     @router.get("/databases/{db}", tags=["databases"], responses=NOT_FOUND)
-    def get_database(db: str) -> DatabaseOut:
+    def get_database(db: str) -> schemas.DatabaseOut:
         """One watched database."""
         return rows.row(watched(db))
 
@@ -100,10 +84,8 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
     def get_diagnosis(request: Request, db: str, at: AtQuery = None) -> Response:
         """What is found, ruled out and undetermined over the last interval, or at a past time; `basis` is null without one."""
         found = watched(db)
-        if at is None:
-            return tagged(request, presenters.told_now(store, found).model_dump_json())
-        moment = requested_time(at)
-        return tagged(request, presenters.told_at(store, found, moment).model_dump_json())
+        told = presenters.told_now(store, found) if at is None else presenters.told_at(store, found, requested_time(at))
+        return tagged(request, told.model_dump_json())
 
     @router.get("/databases/{db}/blockers", tags=["diagnosis"], responses=NOT_FOUND)
     def list_blockers(db: str) -> Blockers:
@@ -111,40 +93,42 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
         return presenters.diagnosis_of(watched(db)).blockers or Blockers()
 
     @router.get("/databases/{db}/latches", tags=["diagnosis"], responses=NOT_FOUND)
-    def list_latches(db: str) -> LatchesOut:
+    def list_latches(db: str) -> schemas.LatchesOut:
         """The child latches of `row cache objects` over the last interval, with the caches they guard."""
         return presenters.latches_out(watched(db))
 
     @router.get("/databases/{db}/caches", tags=["diagnosis"], responses=NOT_FOUND)
-    def list_caches(db: str) -> CachesOut:
+    def list_caches(db: str) -> schemas.CachesOut:
         """The dictionary caches over the last interval, with the children that guard them."""
         return presenters.caches_out(watched(db))
 
     @router.get("/databases/{db}/capabilities", tags=["databases"], responses=NOT_FOUND)
-    def get_capabilities(db: str) -> CapabilitiesOut:
+    def get_capabilities(db: str) -> schemas.CapabilitiesOut:
         """What can be read on this database, what is lost without the rest, and the SQL that opens it."""
         return presenters.capabilities_out(watched(db))
 
     @router.get("/causes", tags=["causes"])
     def list_causes(
         request: Request, response: Response, cursor: CursorQuery = None, limit: WholeQuery = None
-    ) -> list[CauseOut]:
+    ) -> list[schemas.CauseOut]:
         """The knowledge base, with the databases that have a cause now. With `limit`, `Link` names the next page."""
-        members = set(CauseOut.model_fields) - {"databases"}
+        members = set(schemas.CauseOut.model_fields) - {"databases"}
         found = having(board.all_refreshed())
         page = part_of(tuple(catalogue().values()), lambda each: each.id, cursor, limit)
         link_next(request, response, None, page.cursor)
         return [
-            CauseOut(**cause.model_dump(include=members), databases=tuple(row.name for row in found.get(cause.id, ())))
+            schemas.CauseOut(
+                **cause.model_dump(include=members), databases=tuple(row.name for row in found.get(cause.id, ()))
+            )
             for cause in page.items
         ]
 
     @router.get("/causes/{id}", tags=["causes"], responses=NOT_FOUND)
-    def get_cause(id: str) -> CauseWholeOut:
+    def get_cause(id: str) -> schemas.CauseWholeOut:
         """One cause with its conditions, confirming query, remedy and references, and the databases that have it now."""
         if id not in catalogue():
             raise HTTPException(404, f"no cause {id}; the causes are: {', '.join(catalogue())}")
-        return CauseWholeOut.model_validate(
+        return schemas.CauseWholeOut.model_validate(
             catalogue()[id].model_dump() | {"found_at": having(board.all_refreshed()).get(id, ())}
         )
 
@@ -157,11 +141,11 @@ T = TypeVar("T")
 NO_OTHER = "no other login is tried until the password changes or an operator resumes: POST …/login/resume"
 FAILED: dict[int | str, dict[str, Any]] = {
     409: {
-        "model": Problem,
+        "model": schemas.Problem,
         "description": "Another action runs on the database, its login was refused, or the instance does not have it.",
     },
-    502: {"model": Problem, "description": "The database refused or did not answer; `detail` has its words."},
-    503: {"model": Problem, "description": "Another replica polls the database and could not be reached."},
+    502: {"model": schemas.Problem, "description": "The database refused or did not answer; `detail` has its words."},
+    503: {"model": schemas.Problem, "description": "Another replica polls the database and could not be reached."},
 }
 
 
@@ -173,7 +157,7 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
     )
 
     @router.post("/login/resume")
-    def resume_login(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> ResumeOut:
+    def resume_login(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> schemas.ResumeOut:
         """Try the same password once more after a refused login stopped all others."""
         watched = watched_in(board, db)
         resumed = attempt(
@@ -184,19 +168,19 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
             lambda: can.resume_login(watched),
             lambda done: "resumed" if done else "was not stopped",
         )
-        return ResumeOut(database=db, resumed=resumed)
+        return schemas.ResumeOut(database=db, resumed=resumed)
 
     @router.post("/samples")
-    def run_sampling(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> SamplesOut:
+    def run_sampling(db: str, caller: Annotated[Caller, Depends(access.operator)]) -> schemas.SamplesOut:
         """Sample waiting sessions once a second from the next poll to the one after it. `who` then has the result."""
         watched = watched_in(board, db)
         attempt(audit, caller, "sample sessions", watched, lambda: can.sample(watched), lambda _: "asked")
-        return SamplesOut(database=db, asked=True)
+        return schemas.SamplesOut(database=db, asked=True)
 
     @router.post("/confirmations")
     def run_confirming_query(
-        db: str, wanted: ConfirmationIn, caller: Annotated[Caller, Depends(access.operator)]
-    ) -> ConfirmationOut:
+        db: str, wanted: schemas.ConfirmationIn, caller: Annotated[Caller, Depends(access.operator)]
+    ) -> schemas.ConfirmationOut:
         """Run a cause's confirming query, one row, and one for up to five names. The result counts in the next diagnoses."""
         watched = watched_in(board, db)
         cause = catalogue().get(wanted.cause)
@@ -207,7 +191,7 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
             audit, caller, f"confirm {cause.id}", watched, lambda: can.confirm(watched, cause, names=wanted.names)
         )
         release = watched.published.snapshot.release if watched.published else None
-        return ConfirmationOut(
+        return schemas.ConfirmationOut(
             database=db,
             cause=cause.id,
             sql=done.sql,
@@ -221,8 +205,8 @@ def actions_api(board: Board, can: OperatorActions, access: Access, audit: Audit
 
     @router.post("/holders")
     def run_holder_profile(
-        db: str, wanted: HoldersIn, caller: Annotated[Caller, Depends(access.operator)]
-    ) -> HoldersOut:
+        db: str, wanted: schemas.HoldersIn, caller: Annotated[Caller, Depends(access.operator)]
+    ) -> schemas.HoldersOut:
         """Profile the holders of the row cache latch: samples within one statement. 409 where mutexes guard the row cache."""
         watched = watched_in(board, db)
         found = attempt(

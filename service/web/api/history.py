@@ -28,7 +28,7 @@ from service.history.marks import BadMark, set_mark
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import BadWindow, Window, iso, parse_duration, parse_window
 from service.store.repository import Repository
-from service.web import presenters
+from service.web import presenters, schemas
 from service.web.access import Access, Caller
 from service.web.api.common import (
     NOT_FOUND,
@@ -42,22 +42,11 @@ from service.web.api.common import (
     understood,
 )
 from service.web.api.databases import operation_id, watched_in
-from service.web.schemas import (
-    DifferencesOut,
-    EpisodeOut,
-    HistoryOut,
-    MarkIn,
-    MarkOut,
-    Problem,
-    SeriesOut,
-    UsualFigureOut,
-    UsualOut,
-)
 
 # The router of routes below /api/v1 that read the store: who may call them, and their answer when it is down.
 
-STORE: dict[int | str, dict[str, Any]] = {503: {"model": Problem, "description": "The store does not answer."}}
-INVALID: dict[int | str, dict[str, Any]] = {422: {"model": Problem, "description": "Not understood."}}
+STORE: dict[int | str, dict[str, Any]] = {503: {"model": schemas.Problem, "description": "The store does not answer."}}
+INVALID: dict[int | str, dict[str, Any]] = {422: {"model": schemas.Problem, "description": "Not understood."}}
 
 
 def store_router(access: Access) -> APIRouter:
@@ -128,7 +117,7 @@ def episodes_api(board: Board, store: Repository, access: Access) -> APIRouter:
         end: EndQuery = "now",
         cursor: CursorQuery = None,
         limit: LimitQuery = 200,
-    ) -> list[EpisodeOut]:
+    ) -> list[schemas.EpisodeOut]:
         """Problems from start to end, newest first. Open ones have no end. `Link` names the page of older ones."""
         watched = watched_in(board, db)
         return _page(store, request, response, [watched], db, requested_window(begin, end), cursor, limit)
@@ -142,7 +131,7 @@ def episodes_api(board: Board, store: Repository, access: Access) -> APIRouter:
         end: EndQuery = "now",
         cursor: CursorQuery = None,
         limit: LimitQuery = 200,
-    ) -> list[EpisodeOut]:
+    ) -> list[schemas.EpisodeOut]:
         """Problems of every database, or of one, newest first. `Link` names the page of older ones."""
         watched = board.all_refreshed() if database is None else [watched_in(board, database)]
         return _page(store, request, response, watched, database, requested_window(begin, end), cursor, limit)
@@ -159,7 +148,7 @@ def _page(
     within: Window,
     cursor: str | None,
     limit: int,
-) -> list[EpisodeOut]:
+) -> list[schemas.EpisodeOut]:
     page = understood(lambda: presenters.episode_page(store, watched, db, within, cursor, limit))
     link_next(request, response, within, page.cursor)
     return [presenters.episode_out(episode) for episode in page.items]
@@ -173,7 +162,7 @@ def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
     """GET …/history and GET …/usual."""
     router = store_router(access)
 
-    @router.get("/databases/{db}/history", response_model=HistoryOut, responses=NOT_FOUND | AS_CSV)
+    @router.get("/databases/{db}/history", response_model=schemas.HistoryOut, responses=NOT_FOUND | AS_CSV)
     def get_history(
         request: Request,
         response: Response,
@@ -186,7 +175,7 @@ def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
         format: Annotated[Literal["json", "csv"] | None, Query(description="default: from the Accept header")] = None,
         cursor: CursorQuery = None,
         limit: Annotated[int, Query(ge=1, le=5000, description="most times per page")] = 1000,
-    ) -> HistoryOut | Response:
+    ) -> schemas.HistoryOut | Response:
         """Figures over time, as JSON or CSV; a gap is null, never zero."""
         watched, within = watched_in(board, db), requested_window(begin, end)
         unknown = [name for name in metric if name not in NAMED]
@@ -217,15 +206,15 @@ def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
         return _history_out(found, more)
 
     @router.get("/databases/{db}/usual", responses=NOT_FOUND)
-    def get_usual(db: str, begin: BeginQuery = "-1h", end: EndQuery = "now") -> UsualOut:
+    def get_usual(db: str, begin: BeginQuery = "-1h", end: EndQuery = "now") -> schemas.UsualOut:
         """The usual figures of this database in each hour of a window, from its own history. A quiet line for charts."""
         watched_in(board, db)
         hours = hours_of(requested_window(begin, end))
         figures = [
-            UsualFigureOut(figure=figure, metric=METRICS.get(figure), values=values)
+            schemas.UsualFigureOut(figure=figure, metric=METRICS.get(figure), values=values)
             for figure, values in usual_over(store, db, hours).items()
         ]
-        return UsualOut(database=db, hours=hours, figures=tuple(figures))
+        return schemas.UsualOut(database=db, hours=hours, figures=tuple(figures))
 
     return router
 
@@ -235,14 +224,14 @@ def differences_api(board: Board, store: Repository, access: Access) -> APIRoute
     router = store_router(access)
 
     @router.get("/databases/{db}/differences", responses=NOT_FOUND)
-    def get_differences(db: str, begin: BeginQuery = "-5m", end: EndQuery = "now") -> DifferencesOut:
+    def get_differences(db: str, begin: BeginQuery = "-5m", end: EndQuery = "now") -> schemas.DifferencesOut:
         """Which wait, child latch, place, cache or container differs most in a stretch from the rest of its hour."""
         watched, stretch = watched_in(board, db), requested_window(begin, end)
         try:
             found = differences(store, db, stretch, watched.map.series_names, watched.snapshot)
         except BadWindow as error:
             raise HTTPException(422, str(error)) from None
-        return DifferencesOut.model_validate(found, from_attributes=True)
+        return schemas.DifferencesOut.model_validate(found, from_attributes=True)
 
     return router
 
@@ -255,18 +244,9 @@ def _of_known(series: TimeSeriesSet, of: Sequence[str]) -> None:
         raise HTTPException(422, f"nothing is named {', '.join(unknown)} in this window; the names are: {there}")
 
 
-def _history_out(found: TimeSeriesSet, more: str | None) -> HistoryOut:
-    series = tuple(SeriesOut.model_validate(series, from_attributes=True) for series in found.series)
-    return HistoryOut(
-        database=found.database,
-        resolution=found.resolution,
-        begin=found.begin,
-        end=found.end,
-        times=found.times,
-        seconds=found.seconds,
-        series=series,
-        next=more,
-    )
+def _history_out(found: TimeSeriesSet, more: str | None) -> schemas.HistoryOut:
+    members = {name: getattr(found, name) for name in schemas.HistoryOut.model_fields.keys() - {"next"}}
+    return schemas.HistoryOut.model_validate({**members, "next": more}, from_attributes=True)
 
 
 def _csv(found: TimeSeriesSet) -> str:
@@ -325,16 +305,18 @@ def marks_api(board: Board, store: Repository, access: Access, audit: Audit) -> 
         end: EndQuery = "now",
         cursor: CursorQuery = None,
         limit: LimitQuery = 100,
-    ) -> list[MarkOut]:
+    ) -> list[schemas.MarkOut]:
         """Change marks, newest first. `Link` names the page of older ones."""
         watched_in(board, db)
         within = requested_window(begin, end)
         page = understood(lambda: store.marks.between(db, within.begin, within.end, cursor, limit))
         link_next(request, response, within, page.cursor)
-        return [MarkOut.model_validate(mark, from_attributes=True) for mark in page.items]
+        return [schemas.MarkOut.model_validate(mark, from_attributes=True) for mark in page.items]
 
     @router.post("/databases/{db}/marks", status_code=201, responses=NOT_FOUND)
-    def create_mark(db: str, wanted: MarkIn, caller: Annotated[Caller, Depends(access.operator)]) -> MarkOut:
+    def create_mark(
+        db: str, wanted: schemas.MarkIn, caller: Annotated[Caller, Depends(access.operator)]
+    ) -> schemas.MarkOut:
         """Mark a change, so that you can compare before with after."""
         watched_in(board, db)
         now = datetime.now(UTC)
@@ -344,6 +326,6 @@ def marks_api(board: Board, store: Repository, access: Access, audit: Audit) -> 
             audit.record(caller.name, "mark", db, f"refused: {error}")
             raise HTTPException(422, str(error)) from None
         audit.record(caller.name, "mark", db, f"kept as {mark.id}: {mark.text}")
-        return MarkOut.model_validate(mark, from_attributes=True)
+        return schemas.MarkOut.model_validate(mark, from_attributes=True)
 
     return router

@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 from starlette.responses import Response
 
 from collectors.release import text_for
-from rules.explain.headline import number_of
+from rules.confirmation import number_of
 from rules.explain.library_cache import MOST_GROUPS, noticeable
 from rules.explain.library_cache import heading as library_cache_heading
 from rules.explain.library_cache import in_words as library_cache_words

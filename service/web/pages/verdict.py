@@ -4,64 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from rules.base import FOUNDED_ON, Easing
-from rules.explain.headline import speaks_against
-from rules.explain.story import FirstScreen, eased, first_screen, screen
+from rules.base import Easing
+from rules.explain.story import FirstScreen, eased, first_screen, screen, sureness
 from rules.formatting import sentence
-from rules.grade import counted_in_words
-from rules.miss_locations import merely_fits
-from rules.model import CANNOT_TELL, Confidence, Diagnosis, Finding, Severity
+from rules.model import CANNOT_TELL, Diagnosis, Severity
 from rules.waiting import HANGING_SECONDS
 from service.web.pages import words
 from service.web.schemas import DatabaseOut
-
-# How sure a cause is, why, what is missing for high confidence, and what its entry is founded on.
-
-SURE = {Confidence.HIGH: "High", Confidence.MEDIUM: "Medium", Confidence.LOW: "Low"}
-HIGH_NEEDS_NAME = "For high confidence, the instance's own map or waiting sessions must name the cache."
-HIGH_NEEDS_APART = "For high confidence, a sign of its own must set this cause apart from others."
-HIGH_NEEDS_RUN = "For high confidence, run the confirming query."
-
-
-def sureness(finding: Finding) -> str:
-    """How sure the cause is, in a few sentences."""
-    fitting = [sign for sign in finding.evidence if merely_fits(finding, sign)]
-    met, open_ = len(finding.evidence) - len(fitting), len(finding.unknown)
-    signs = f"all {met} signs met" if not open_ and met > 1 else f"{words.plural(met, 'sign')} met"
-    unknown = f", {open_} unknown" if open_ else ""
-    place = ", and the place of the sleeps fits" if fitting else ""
-    query = finding.confirm
-    counted = query is not None and query.result is not None
-    also = (
-        ""
-        if not counted
-        else ", but the count speaks against it"
-        if speaks_against(finding)
-        else ", and the count confirms it"
-    )
-    sentences = [
-        f"{SURE[finding.confidence]} confidence in the cause: {signs}{unknown}{place}{also}.",
-        f"{sentence(counted_in_words(finding.reliability))}." if finding.reliability else "",
-        _for_high(finding),
-    ]
-    if finding.status:
-        sentences.append(f"What is known of this cause {FOUNDED_ON[finding.status]}.")
-    return " ".join(filter(None, sentences))
-
-
-def _for_high(finding: Finding) -> str:
-    """The first thing that is missing for high confidence. Empty if nothing is, or if a count or a figure says it already."""
-    if finding.confidence is Confidence.HIGH or finding.identity is None or speaks_against(finding):
-        return ""
-    if finding.identity not in ("read", "sampled"):
-        return HIGH_NEEDS_NAME
-    roles = {sign.role for sign in finding.evidence}
-    if not roles & {"discriminating", "supporting"}:
-        return HIGH_NEEDS_APART
-    query = finding.confirm
-    if query is None or query.needs is None or query.decides == "against" or query.result is not None or query.obstacle:
-        return ""
-    return HIGH_NEEDS_RUN if "shape" not in roles else ""
 
 
 @dataclass(frozen=True, slots=True)

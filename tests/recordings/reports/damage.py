@@ -142,14 +142,9 @@ PAGE: dict[str, Damage] = {
 
 
 PACKED = (
-    "UTF-16 without mark",
-    "UTF-16, the other order",
-    "mail, quoted-printable",
-    "mail, base64",
-    "gzip",
-    "zip",
+    "UTF-16 without mark", "UTF-16, the other order", "mail, quoted-printable", "mail, base64", "gzip", "zip",
     "tar.gz",
-)
+)  # fmt: skip
 """The kinds that give bytes."""
 
 

@@ -13,15 +13,10 @@ USERS_HTML = ("12.2.0.1.0", "18.0.0.0.0", "19.0.0.0.0", "21.0.0.0.0", "23.0.0.0.
 
 
 IN_FULL = (
-    "awr-11.2.0.4.0-undo-storm.html",
-    "awr-19.0.0.0.0-cluster-users-mutex.html",
-    "awr-11.2.0.4.0-undo-storm.txt",
-    "awr-12.1.0.2.0-parse-storm.txt",
-    "awr-12.1.0.2.0-healthy.txt",
-    "statspack-9.2.0.6.0-undo-storm.txt",
-    "statspack-11.2.0.3.0-undo-storm-level-10.txt",
-    "awr-11.2.0.4.0-cluster-sequence.html",
-)
+    "awr-11.2.0.4.0-undo-storm.html", "awr-19.0.0.0.0-cluster-users-mutex.html", "awr-11.2.0.4.0-undo-storm.txt",
+    "awr-12.1.0.2.0-parse-storm.txt", "awr-12.1.0.2.0-healthy.txt", "statspack-9.2.0.6.0-undo-storm.txt",
+    "statspack-11.2.0.3.0-undo-storm-level-10.txt", "awr-11.2.0.4.0-cluster-sequence.html",
+)  # fmt: skip
 """Files with all rows of every section. The others have only a few of the rows that do not matter."""
 
 

@@ -15,14 +15,9 @@ from tests.started import Started
 pytestmark = pytest.mark.slow
 
 MECHANISMS = (
-    "undo-storm",
-    "users-mutex",
-    "nocache-sequence-1",
-    "nocache-sequence-2",
-    "ads-result-cache",
-    "ddl-hang",
+    "undo-storm", "users-mutex", "nocache-sequence-1", "nocache-sequence-2", "ads-result-cache", "ddl-hang",
     "healthy-19c",
-)
+)  # fmt: skip
 """A latch of 11.2, mutexes of 19c, a RAC, the result cache, waits without an end, and nothing at all."""
 SCRIPTED = (*MECHANISMS, "parse-storm")
 LATER = {

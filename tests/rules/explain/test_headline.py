@@ -10,20 +10,10 @@ import sqlglot
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Changes, ConfirmationResult, Row
 from rules.cause import Cause, catalogue
+from rules.confirmation import confirming_step, named, record_of
 from rules.context import SignalContext
 from rules.engine import diagnose
-from rules.explain.headline import (
-    at_once,
-    beside,
-    confirming_step,
-    focused,
-    hang_sentence,
-    hang_step,
-    named,
-    others,
-    record_of,
-    waiting_groups,
-)
+from rules.explain.headline import at_once, beside, focused, hang_sentence, hang_step, others, waiting_groups
 from rules.hangs.words import EMERGENCY_NOTICE, EMERGENCY_PAGE
 from rules.model import Diagnosis, Severity
 from rules.remedy import Confirmation
@@ -44,13 +34,13 @@ def test_headline_names_the_cause_its_cache_and_the_cost() -> None:
     undo = catalogue()["undo-segments"]
     sleeps_alone = undo.model_copy(update={"when": undo.when[:1]})
     assert diagnose(delta_of(RICH), {undo.id: sleeps_alone}).headline == (
-        "Perhaps too many undo segments on dc_rollback_segments (low confidence); "
-        "row cache waits cost 2.5 % of DB time over an interval of 30.0 s; "
+        "Likely cause: too many undo segments on dc_rollback_segments (low confidence); "
+        "row cache waits cost 2.5 % of DB time over 30 s; "
         "beside it the result cache latch costs 3.0 %: cause open"
     )
     few = [{**row, "usage": 14} for row in RICH["v$rowcache"]]
     assert headline("undo-segments", rowcache=few) == (
-        "Row cache waits cost 2.5 % of DB time over an interval of 30.0 s, most at child 1 (dc_rollback_segments); "
+        "Row cache waits cost 2.5 % of DB time over 30 s, most at child 1 (dc_rollback_segments); "
         "40 sessions were met in one sample; beside it the result cache latch costs 3.0 %: cause open; "
         "no known cause explains it"
     )
@@ -61,7 +51,7 @@ def test_headline_gives_the_result_cache_its_own_cost() -> None:
         {"name": RESULT_CACHE_LATCH, "gets": 50_000, "misses": 5_000, "sleeps": 2_000, "wait_time": 30_000_000}
     ]
     assert headline("result-cache-latch", latch=rows) == (
-        "The single latch of the result cache; result cache waits cost 30.0 % of DB time over an interval of 30.0 s; "
+        "The single latch of the result cache; result cache waits cost 30.0 % of DB time over 30 s; "
         "beside it dc_rollback_segments (latch: row cache objects) costs 2.0 %: cause open"
     )
 
@@ -75,7 +65,7 @@ def test_headline_never_begins_with_a_harmless_cause_where_the_result_cache_cost
     }
     assert headline("undo-segments", **still) == (
         "The result cache latch costs 19.0 %: cause open; nothing to do about the row cache; "
-        "row cache waits cost 0 % of DB time over an interval of 30.0 s"
+        "row cache waits cost 0 % of DB time over 30 s"
     )
 
 
@@ -96,7 +86,7 @@ def test_headline_without_a_cause_names_the_cache_given_by_the_waiters() -> None
     nineteen["mutex_sleep"] = []
     said = headline(system_event=events, session=crowd, latch_children=[], **nineteen)
     assert said == (
-        "Row cache waits cost 60.0 % of DB time over an interval of 30.0 s, most for dc_tablespaces; "
+        "Row cache waits cost 60.0 % of DB time over 30 s, most for dc_tablespaces; "
         "beside it the result cache latch costs 3.0 %: cause open; no known cause explains it"
     )
     for met in ([], [{**row, "p1": None} for row in crowd]):

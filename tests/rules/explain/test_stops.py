@@ -30,7 +30,7 @@ def told(surface: Surface, refused: tuple[str, ...] = (), **changed: Sequence[Ro
 
 
 FEW: list[Row] = [{"location": "[32] kqrsfd", "sleeps": 9, "wait_time": 2_000}]
-NOBODY = "No session slept for a row cache mutex over an interval of 30.0 s."
+NOBODY = "No session slept for a row cache mutex over 30 s."
 LOCKED: Row = {"event": ROW_CACHE_LOCK_EVENT, "total_waits": 20_139, "time_waited_micro": 25_900_000}
 
 
@@ -47,14 +47,14 @@ def rowcache(hot: int | None = None, **cells: int) -> dict[str, list[Row]]:
             "mutex",
             {},
             "hot location",
-            "Row cache mutexes: 400 sleeps and 1.2 s waited over an interval of 30.0 s, at [19] kqrpre 75.0 % / [10] kqreqd "
+            "Row cache mutexes: 400 sleeps and 1.2 s waited over 30 s, at [19] kqrpre 75.0 % / [10] kqreqd "
             "25.0 % (normal: look-ups by key, the usual place, which points to no cause among those that look up).",
         ),
         (
             "mutex",
             {"mutex_sleep": FEW},
             "hot location",
-            "Row cache mutexes: 9 sleeps and 0.0 s waited over an interval of 30.0 s, at [32] kqrsfd 100.0 % (too few sleeps for "
+            "Row cache mutexes: 9 sleeps and 0.0 s waited over 30 s, at [32] kqrsfd 100.0 % (too few sleeps for "
             "a shape, at least 100 are needed)",
         ),
         ("mutex", {"mutex_sleep": []}, "hot location", NOBODY),
@@ -69,7 +69,7 @@ def rowcache(hot: int | None = None, **cells: int) -> dict[str, list[Row]]:
             "mutex",
             {},
             "confirmation",
-            "Most gets in v$rowcache: dc_rollback_segments 60.0 %, dc_tablespaces 35.0 %, dc_users 5.0 % of 20,000 over an",
+            "Most gets in v$rowcache: dc_rollback_segments 60.0 %, dc_tablespaces 35.0 %, dc_users 5.0 % of 20,000 over 30 s",
         ),
         (
             "lock",
@@ -78,7 +78,7 @@ def rowcache(hot: int | None = None, **cells: int) -> dict[str, list[Row]]:
             "Most modifications in v$rowcache: dc_rollback_segments 80.0 %, dc_tablespaces 20.0 %",
         ),
         ("lock", rowcache(modifications=0), "confirmation", "v$rowcache counted no modifications"),
-        ("lock", {}, "hot wait", "row cache lock: 10 waits and 0.5 s over an interval of 30.0 s, 50.0 ms each."),
+        ("lock", {}, "hot wait", "row cache lock: 10 waits and 0.5 s over 30 s, 50.0 ms each."),
         ("lock", {"system_event": []}, "hot wait", "Cannot tell how long row cache lock was waited for"),
         (
             "lock",
@@ -96,7 +96,7 @@ def rowcache(hot: int | None = None, **cells: int) -> dict[str, list[Row]]:
             "lock",
             {},
             "cluster",
-            "Between instances, dc_rollback_segments had 40 conflicts on 400 cluster lock requests (10.0 %) over an interval of",
+            "Between instances, dc_rollback_segments had 40 conflicts on 400 cluster lock requests (10.0 %) over 30 s",
         ),
         (
             "lock",
@@ -109,7 +109,7 @@ def rowcache(hot: int | None = None, **cells: int) -> dict[str, list[Row]]:
             "result-cache",
             {},
             "hot latch",
-            "Result Cache: RC Latch: 50,000 gets, 200 sleeps, 3.0 s waited over an interval of 30.0 s. Its waits have no event "
+            "Result Cache: RC Latch: 50,000 gets, 200 sleeps, 3.0 s waited over 30 s. Its waits have no event "
             "of their own; they appear as latch free.",
         ),
         (
@@ -159,7 +159,7 @@ def test_step_that_has_nothing_to_say_is_left_out(
 
 def test_mutex_steps_say_that_the_silent_latch_means_nothing_and_whose_waiters_name_a_cache() -> None:
     said = told("mutex", latch=[LATCH_ROW])["not the latch"]
-    assert "(41 gets over an interval of 30.0 s)" in said and "zeros in them show nothing" in said
+    assert "(41 gets over 30 s)" in said and "zeros in them show nothing" in said
     other = told("mutex", session=waiters(ROW_CACHE_LOCK_EVENT, {3: 20}))["cache"]
     assert "no session waiting for row cache mutex was met" in other and "only its waiters name one" in other
 
@@ -177,10 +177,10 @@ def test_hot_child_step_dismisses_few_sleeps_and_names_none_without_sleeps() -> 
     few = [{**row, "sleeps": 3} for row in SICK["v$latch_children"]]
     told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *few))))["hot child"]
     assert told.startswith("All children of `row cache objects` together slept ") and "%" not in told
-    assert told.endswith(" times over an interval of 30.0 s, too few to tell a hot one.")
+    assert told.endswith(" times over 30 s, too few to tell a hot one.")
     none = [{**row, "sleeps": 0} for row in SICK["v$latch_children"]]
     told = steps_of(diagnose(delta_of(with_rows("v$latch_children", *none))))
-    assert told["hot child"] == "No child of `row cache objects` slept over an interval of 30.0 s."
+    assert told["hot child"] == "No child of `row cache objects` slept over 30 s."
 
 
 def test_hot_child_step_omits_an_unknown_latch_number() -> None:

@@ -109,7 +109,7 @@ def test_step_of_the_incident_says_which_view_it_lacks(incident: Capture, view: 
 def test_interval_diagnosis_states_cost_seconds_and_entries() -> None:
     got = diagnose(delta_from("undo-storm", 60, 90))
     assert re.fullmatch(
-        r"Too many undo segments on dc_rollback_segments; row cache waits cost \d+\.\d % of DB time over an interval of 30\.0 s",
+        r"Too many undo segments on dc_rollback_segments; row cache waits cost \d+\.\d % of DB time over 30 s",
         got.headline,
     )
     assert "It holds 14,600 entries." in steps_of(got)["confirmation"]
@@ -117,7 +117,7 @@ def test_interval_diagnosis_states_cost_seconds_and_entries() -> None:
 
 def test_headline_gives_the_cost_in_sessions_or_says_it_is_unknown() -> None:
     sessions = diagnose(delta_of(refused=["v$sys_time_model"]))
-    assert "0.08 sessions wait for the row cache on average over an interval of 30.0 s" in sessions.headline
+    assert "0.08 sessions wait for the row cache on average over 30 s" in sessions.headline
     blind = diagnose(delta_of(refused=["v$system_event", "v$latch"]))
     gap = "the time of latch: row cache objects and row cache lock was not captured"
     assert f"what it costs is unknown: {gap}" in blind.headline.lower()
@@ -320,7 +320,7 @@ def context(**views: list[Row]) -> SignalContext:
 
 def test_no_child_describes_the_latch_as_a_whole() -> None:
     step = no_child(context())
-    assert "as a whole, with 1,000 sleeps over an interval of 30.0 s." in step.statement
+    assert "as a whole, with 1,000 sleeps over 30 s." in step.statement
     assert [(one.name, one.value) for one in step.figures] == [("sleeps", 1_000)]
     assert no_child(context(latch=[])).figures == ()
 

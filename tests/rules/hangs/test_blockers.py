@@ -71,6 +71,13 @@ def test_blocker_is_told_with_its_entry_its_age_and_what_it_waits_for() -> None:
     blocker = only(got)
     assert (blocker.sid, blocker.serial, blocker.instance, blocker.background) == (312, 48211, 2, False)
     assert (blocker.mode, blocker.waiters, blocker.held_at_least_seconds) == ("exclusive", 38, 671.0)
+    behind = {
+        "blocking_session": 312,
+        "blocking_instance": 2,
+        "final_blocking_session": 312,
+        "final_blocking_instance": 2,
+    }
+    assert only(found({**HOLDER, "waiters": 1}, **behind)).waiters == 38, "the view shows one of them"
     assert walk(got).startswith(
         "38 sessions wait behind session 312,48211 on instance 2. Session 312,48211 on instance 2 (foreground, DEPLOY, "
         "sqlplus@build7, release 4.2, SQL 5ms6rbzdnq16t), holds ORDERS of user number 93 in dc_objects exclusively for at "

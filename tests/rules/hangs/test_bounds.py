@@ -8,7 +8,8 @@ from rules.hangs.graph import ChainLooks
 from rules.hangs.model import Blockers, WaitChain
 from rules.hangs.tree import MOST_LISTED, MOST_TREES, wait_chains
 from rules.hangs.words import heading, in_one_sentence, tree, why_no_command
-from service.render.wait_chain import tree_as_markdown, tree_lines
+from service.render.parts import in_markdown, in_text
+from service.render.wait_chain import tree_parts
 
 MANY = 10_000
 MOST_CHARACTERS = 12_000
@@ -48,7 +49,7 @@ def session(sid: int, behind: int | None, event: str = "enq: TX - row lock conte
 def shown(chains: Sequence[WaitChain], left_out: int = 0) -> str:
     """The text of the trees. Its length is checked here, for every hang of this file."""
     found = Blockers(chains=tuple(chains), chains_left_out=left_out)
-    text, markdown = "\n".join(tree_lines(found)), "\n".join(tree_as_markdown(found))
+    text, markdown = "\n".join(in_text(tree_parts(found))), "\n".join(in_markdown(tree_parts(found)))
     assert len(text) < MOST_CHARACTERS and len(markdown) < MOST_CHARACTERS
     assert all(len(in_one_sentence(chain, found)) < MOST_CHARACTERS for chain in chains)
     return " ".join(text.split())

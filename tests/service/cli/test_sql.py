@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from service.bill import statements, texts
 from service.cli.main import cli
-from service.cli.sql import KINDS
+from service.cli.scripts import KINDS
 
 
 def told(*words: str, code: int = 0) -> str:

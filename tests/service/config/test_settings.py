@@ -190,16 +190,10 @@ def test_mistake_is_one_line_that_names_the_setting_and_shows_no_secret(tmp_path
 # Addresses: latchscope refuses one that no driver can use before anybody connects, without repeating a password.
 
 DSN = (
-    "host:1521/svc",
-    "host/svc",
-    "h/s",
-    "//host:1521/svc",
-    "tcps://host:2484/svc?wallet_location=/w",
-    "[::1]:1521/svc",
-    "erp.world",
-    "host1,host2:1521/svc",
+    "host:1521/svc", "host/svc", "h/s", "//host:1521/svc", "tcps://host:2484/svc?wallet_location=/w",
+    "[::1]:1521/svc", "erp.world", "host1,host2:1521/svc",
     "(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=h)(PORT=1521))(CONNECT_DATA=(SERVICE_NAME=s)))",
-)
+)  # fmt: skip
 NO_DSN = {
     " ": "is empty",
     "jdbc:oracle:thin:@h:1521/s": "is an address for JDBC",

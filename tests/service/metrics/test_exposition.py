@@ -16,6 +16,8 @@ from collectors.demo.scenarios import scenarios
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Missing, Rows, Snapshot
 from collectors.registry import collectors
 from rules.cache_map import CacheMap
+from rules.cause import catalogue
+from rules.explain.story import as_sure
 from rules.model import Confidence, Diagnosis, Severity
 from service.config.settings import DatabaseSettings
 from service.metrics.exposition import MOST_SERIES, Block, exposition, own_registry, render, verdict_samples
@@ -464,7 +466,7 @@ def test_unsure_finding_says_so_and_to_look_first(stage: Stage) -> None:
     low = sure.findings[0].model_copy(update={"confidence": Confidence.LOW})
     words = said_of(sure.model_copy(update={"findings": (low, *sure.findings[1:])}))
     assert words["title"] == "Too many undo segments probably make every transaction queue"
-    assert words["action"].startswith("Look first: Switch to a new undo tablespace.")
+    assert words["action"] == as_sure(catalogue()["undo-segments"].do_now, unsure=True, asked=True)
     words = said_of(sure.model_copy(update={"findings": ()}))
     assert words["title"] == "Sessions wait, and no known cause explains it"
     assert words["do_not"] == "Do not change settings while the cause is unknown."

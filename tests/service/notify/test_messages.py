@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import text as sql
 
 from rules.changes import Change
+from rules.explain.story import as_sure
 from rules.model import Confidence, Severity
 from service.config.settings import BadSettings, DatabaseSettings, NotificationSettings, Settings
 from service.notify import build
@@ -109,8 +110,8 @@ TITLE = "erp1: Too many undo segments on dc_rollback_segments"
 
 def test_episode_is_told_once_for_each_rise_and_resolved_once(tmp_path: Path) -> None:
     storm = (change(), change("worse", severity="critical"), change("end", severity="critical"))
-    begun, over = ("warning", TITLE, "WARNING, since 12"), ("success", TITLE, "Resolved after 15 s")
-    rise = ("failure", TITLE, "CRITICAL now, since 12")
+    begun, over = ("warning", TITLE, "Warning"), ("success", TITLE, "Resolved after 15 s")
+    rise = ("failure", TITLE, "Critical waits now since 12")
     for number, (more, said, worse) in enumerate(
         (({}, [begun, rise, over], "told"), ({"on": ["begin", "end"]}, [begun, over], "skipped"))
     ):
@@ -142,7 +143,10 @@ def test_episode_that_grows_into_its_severity_is_told_then(tmp_path: Path) -> No
         one.work()
         write(one.store, change("end", severity="critical"), change(database="erp2"))
         one.work()
-        assert told(to) == [("failure", TITLE, "CRITICAL now, since 12"), ("success", TITLE, "Resolved after 15 s")]
+        assert told(to) == [
+            ("failure", TITLE, "Critical waits now since 12"),
+            ("success", TITLE, "Resolved after 15 s"),
+        ]
 
 
 def test_growing_worse_is_told_to_whom_asks(tmp_path: Path) -> None:
@@ -175,7 +179,7 @@ def test_quiet_hours_hold_what_is_not_urgent(tmp_path: Path) -> None:
         assert to.asked == []
         write(one.store, change("worse", severity="critical"))
         one.work()
-        assert told(to) == [("failure", TITLE, "CRITICAL now, since 12")], "with the changes that were held back"
+        assert told(to) == [("failure", TITLE, "Critical waits now since 12")], "with the changes that were held back"
         assert one.outcomes() == [("begin", "told"), ("worse", "told")]
     with receiver() as to, running(tmp_path, to) as one:  # the night is over
         one.work()
@@ -279,12 +283,12 @@ def test_begin_and_end_have_one_title_a_sentence_and_a_link() -> None:
     begin, end = message_of([logged()], HOME), message_of([logged("end")], HOME)
     assert begin.title == end.title == "erp1: Too many undo segments on dc_rollback_segments"
     assert begin.body == (
-        "WARNING, since 12:00 UTC: Too many undo segments on dc_rollback_segments; 31 % of DB time\n"
+        "Warning: waits since 12:00 UTC; too many undo segments on dc_rollback_segments; 31 % of DB time\n"
         "Do not drop the old undo tablespace right after the switch. Long readers get ORA-01555.\n"
         "https://latchscope.example.com/db/erp1"
     )
     assert (
-        end.body == "Resolved after 12 min. It was WARNING, 31.0 % of DB time.\nhttps://latchscope.example.com/db/erp1"
+        end.body == "Resolved after 12 min. It was warning, 31.0 % of DB time.\nhttps://latchscope.example.com/db/erp1"
     )
     assert (begin.severity, end.severity) == (Severity.WARNING, None)
 
@@ -293,17 +297,17 @@ def test_message_says_what_to_do_and_what_not_while_it_lasts() -> None:
     storm = {"do_now": "Switch to a new one.", "check_first": "Numbers are free.", "do_not": "Do not drop the old one."}
     sure, unsure = (message_of([logged("worse", confidence=each, **storm)], None).body for each in (HIGH, LOW))
     assert sure.splitlines()[1:] == [
-        "Do: Switch to a new one.",
+        "Do now: Switch to a new one.",
         "Then: Drop the old one in a quiet hour, and find what made the segments.",
         "Check first: Numbers are free.",
         "Do not drop the old one.",
     ]
-    assert "\nDo: Confirm the cause first, it is not certain. If it is proven: Switch to a new one.\n" in unsure
+    assert f"\nDo now: {as_sure('Switch to a new one.', unsure=True, asked=True)}\n" in unsure
     assert message_of([logged("end", confidence=HIGH, **storm)], None).body.count("\n") == 0
     several = message_of([logged(seq=each, database=f"erp{each}", **storm) for each in (1, 2)], None).body
-    assert [line for line in several.splitlines() if line.startswith("  Do: ")] == ["  Do: Switch to a new one."], (
-        "once"
-    )
+    assert [line for line in several.splitlines() if line.startswith("  Do now: ")] == [
+        "  Do now: Switch to a new one."
+    ], "once"
 
 
 def test_what_was_over_before_it_was_told_says_what_it_was() -> None:
@@ -311,7 +315,7 @@ def test_what_was_over_before_it_was_told_says_what_it_was() -> None:
         [logged(), logged("end", 2, minutes=200, verdict="verified: after the change sleeps fell.")], None
     )
     assert told.body == (
-        "Resolved after 3 h 20 min. At its worst WARNING, 31.0 % of DB time: "
+        "Resolved after 3 h 20 min. At its worst warning, 31.0 % of DB time: "
         "Too many undo segments on dc_rollback_segments; 31 % of DB time. Verified. After the change sleeps fell."
     )
     assert told.severity is None
@@ -324,11 +328,11 @@ def test_several_episodes_are_one_message_with_the_worst_severity() -> None:
     assert told.severity is Severity.CRITICAL
     lines = told.body.splitlines()
     assert [line for line in lines if line.startswith("•")] == [
-        "• erp1: Too many undo segments on dc_rollback_segments. WARNING, since 12:00 UTC: "
-        "Too many undo segments on dc_rollback_segments; 31 % of DB time",
-        "• erp2: Too many undo segments on dc_rollback_segments. CRITICAL now, since 12:00 UTC: "
-        "Too many undo segments on dc_rollback_segments; 31 % of DB time",
-        "• erp3: Too many undo segments on dc_rollback_segments. Resolved after 12 min. It was WARNING, 31.0 % of DB time.",
+        "• erp1: Too many undo segments on dc_rollback_segments. Warning: waits since 12:00 UTC; "
+        "too many undo segments on dc_rollback_segments; 31 % of DB time",
+        "• erp2: Too many undo segments on dc_rollback_segments. Critical waits now since 12:00 UTC; "
+        "too many undo segments on dc_rollback_segments; 31 % of DB time",
+        "• erp3: Too many undo segments on dc_rollback_segments. Resolved after 12 min. It was warning, 31.0 % of DB time.",
     ]
     assert lines[-1] == HOME and "  https://latchscope.example.com/db/erp2" in lines
 
@@ -368,7 +372,7 @@ def test_begin_has_the_three_nearest_changes_and_an_end_has_none() -> None:
     begin = message_of([logged()], HOME, nearby).body.splitlines()
     assert asked == [("erp1", BEGAN)]
     assert begin[-2] == (
-        "Changes (UTC): 11:59:00 TABLE ＠APP.T60 changed by DDL, 60 s before the waits began; 11:59:40 TABLE ＠APP.T20 changed "
+        "Changed (UTC): 11:59:00 TABLE ＠APP.T60 changed by DDL, 60 s before the waits began; 11:59:40 TABLE ＠APP.T20 changed "
         "by DDL, 20 s before the waits began; 12:00:30 TABLE ＠APP.T-30 changed by DDL, 30 s after the waits began."
     )
     assert "Changes" not in message_of([logged("end")], HOME, nearby).body
@@ -429,7 +433,7 @@ def test_database_that_does_not_answer_is_told_once_and_once_when_it_is_back(tmp
         assert (begun["type"], begun["title"]) == ("warning", "erp1: The database does not answer")
         assert begun["message"].splitlines() == [
             f"Since 12:00 UTC: {REFUSED}",
-            "Do: Look from here what is wrong: latchscope check erp1",
+            "Do now: Look from here what is wrong: latchscope check erp1",
             "Do not take silence for health. Nothing is known until a poll succeeds.",
             "https://latchscope.example.com/db/erp1",
         ]
@@ -493,4 +497,4 @@ def test_outage_waits_for_missed_polls_quiet_hours_and_who_wants_it(tmp_path: Pa
             one.work()
             assert [each["title"] for each in to.taken] == ["erp1: The login is stopped"] * bound, more
             assert list(one.store.episode_log.open_outages()) == ["erp1"]
-    assert "Do: Correct the password." in to.taken[0]["message"]
+    assert "Do now: Correct the password." in to.taken[0]["message"]

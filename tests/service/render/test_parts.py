@@ -23,12 +23,11 @@ from service.render.parts import (
     before_the_steps,
     cost,
     cost_beside,
-    nearest,
-    step_lines,
-    steps_as_markdown,
+    in_markdown,
+    in_text,
+    steps_of,
     steps_of_every_release,
     variants,
-    without_basis,
     wrapped,
 )
 from tests.paths import PROBES
@@ -43,7 +42,7 @@ POOL = RemedyStep(do="Fix the pool.", setting="least = POOL_SIZE\nmost = POOL_SI
 
 
 def test_lines_tell_each_step_its_statement_and_its_risk() -> None:
-    lines = list(step_lines(UNDO, "11.2.0.4.0", "  ", whole=True))
+    lines = list(in_text(steps_of(UNDO, "11.2.0.4.0")))
     assert [line[2] for line in lines if line[2:5].strip().endswith(".") and line[2].isdigit()] == list("123456")
     assert "     alter system set undo_tablespace = UNDO_NEW;" in [line[2:] for line in lines]
     text = " ".join(" ".join(lines).split())
@@ -52,26 +51,20 @@ def test_lines_tell_each_step_its_statement_and_its_risk() -> None:
             assert " ".join(words.split()) in text, words
 
 
-def test_short_lines_say_how_to_judge_a_check_and_leave_out_the_way_back() -> None:
-    text = " ".join(" ".join(step_lines(UNDO, "11.2.0.4.0", whole=False)).split())
-    assert "Risk: " in text and "undo_tablespace = UNDO_NEW" in text
-    for step in UNDO:
-        assert not step.reading or f"Read: {' '.join(step.reading.split())}" in text
-    assert not any(f"{name}: " in text for name in ("Online", "To reverse it"))
+def test_a_step_in_a_cluster_says_so() -> None:
+    text = " ".join(" ".join(in_text(steps_of(UNDO, "11.2.0.4.0"))).split())
     assert "Fill in: UNDO_NEW, 8g, 32767m." in text, "a statement that does not run as it is says so"
     assert "In a cluster: end it with `sid = 'INSTANCE_NAME'`, once per instance" in text
-    single = " ".join(" ".join(step_lines([step.on(False) for step in UNDO], "11.2.0.4.0", whole=True)).split())
+    single = " ".join(" ".join(in_text(steps_of([step.on(False) for step in UNDO], "11.2.0.4.0"))).split())
     assert "In a cluster: end" not in single and "INSTANCE_NAME" not in single
 
 
 def test_statement_is_that_of_the_release() -> None:
     for release, name in (("12.1.0.2.0", "a"), ("19.0.0.0.0", "b"), (None, "a")):
-        assert f"alter session set {name} = false" in " ".join(step_lines((KEYED,), release, whole=False))
-    assert not any("alter" in line for line in step_lines((KEYED,), "11.2.0.4.0", whole=False))
-    assert [line.strip() for line in steps_of_every_release((KEYED,)) if "from" in line] == [
-        "from 12.1 on:",
-        "from 12.2 on:",
-    ]
+        assert f"alter session set {name} = false" in " ".join(in_text(steps_of((KEYED,), release)))
+    assert not any("alter" in line for line in in_text(steps_of((KEYED,), "11.2.0.4.0")))
+    of_every = list(in_text(steps_of_every_release((KEYED,))))
+    assert [line.strip() for line in of_every if "From" in line] == ["From 12.1 on:", "From 12.2 on:"]
     assert variants(None) == [] and variants("select 1 from dual") == [(None, "select 1 from dual")]
 
 
@@ -87,13 +80,10 @@ def test_each_statement_says_in_which_container_to_run_it() -> None:
     with_sql = sum(1 for step in UNDO if step.sql and step.run_in == "undo")
     assert with_sql >= 4
     for release, said in (("11.2.0.4.0", 0), ("19.0.0.0.0", with_sql)):
-        for lines in (
-            step_lines(UNDO, release, whole=True),
-            step_lines(UNDO, release, whole=False),
-            steps_as_markdown(UNDO, release),
-        ):
-            assert " ".join(" ".join(lines).split()).count(here) == said
-    assert " ".join(" ".join(steps_of_every_release(UNDO)).split()).count(here) == with_sql
+        for form in (in_text, in_markdown):
+            said_so = " ".join(" ".join(form(steps_of(UNDO, release))).split()).replace("**", "")
+            assert said_so.count(here) == said
+    assert " ".join(" ".join(in_text(steps_of_every_release(UNDO))).split()).count(here) == with_sql
     assert (
         dict(asides(KEYED, "19.0.0.0.0"))["Run in"]
         == "the database. It changes only the session that runs it, so yours helps no application."
@@ -103,12 +93,13 @@ def test_each_statement_says_in_which_container_to_run_it() -> None:
 def test_a_platform_is_shown_with_its_own_step_and_the_catalogue_with_all() -> None:
     steps = catalogue()["shared-pool-shrink"].remedy_steps
     group = "Set shared_pool_size in the DB parameter group of the instance"
-    whole = " ".join(" ".join(steps_of_every_release(steps)).split())
+    whole = " ".join(" ".join(in_text(steps_of_every_release(steps))).split())
     assert f"On Amazon RDS: {group}" in whole and "On Autonomous Database: not possible. This is memory" in whole
-    for lines in (step_lines, steps_as_markdown):
-        options = {"whole": False} if lines is step_lines else {}
+    for form in (in_text, in_markdown):
         rds, autonomous, other = (
-            " ".join(" ".join(lines([step.at(name) for step in steps], "19.0.0.0.0", **options)).split())
+            " ".join(" ".join(form(steps_of([step.at(name) for step in steps], "19.0.0.0.0"))).split()).replace(
+                "**", ""
+            )
             for name in ("rds", "autonomous", None)
         )
         assert group in rds and "alter system" not in rds
@@ -120,18 +111,21 @@ def test_a_platform_is_shown_with_its_own_step_and_the_catalogue_with_all() -> N
 
 
 def test_markdown_has_a_list_with_blocks_of_code() -> None:
-    text = "\n".join(steps_as_markdown((*UNDO, POOL), "11.2.0.4.0"))
+    text = "\n".join(in_markdown(steps_of((*UNDO, POOL), "11.2.0.4.0")))
     assert (
         "1. Check that free undo segment numbers remain.\n\n   ```sql\n   select count(*) as slots, "
         "sum(case when status$ <> 1 then 1 end) as in_use, max(us#) from sys.undo$;\n   ```" in text
     )
-    assert "7. Fix the pool.\n\n   ```\n   least = POOL_SIZE\n   most = POOL_SIZE\n   ```\n" in text
-    assert text.count("```") % 2 == 0 and "   - To reverse it: Not possible. Dropped undo is gone." in text
+    assert (
+        "7. Fix the pool.\n   - **Set**:\n\n      ```\n      least = POOL_SIZE\n      most = POOL_SIZE\n      ```\n"
+        in text
+    )
+    assert text.count("```") % 2 == 0 and "   - **To reverse it**: Not possible. Dropped undo is gone." in text
 
 
 def test_every_cause_of_the_catalogue_is_told_whole() -> None:
     for cause in catalogue().values():
-        text = " ".join(" ".join(steps_of_every_release(cause.remedy_steps)).split())
+        text = " ".join(" ".join(in_text(steps_of_every_release(cause.remedy_steps))).split())
         for step in cause.remedy_steps:
             assert all(" ".join(words.split()) in text for words in (step.do, *step.texts(), step.setting or "")), (
                 cause.id
@@ -170,18 +164,18 @@ def test_cost_is_the_part_of_the_finding_or_that_of_its_surface_or_unknown(incid
 
 def test_what_is_little_sure_is_confirmed_before_all_else(incident: Path) -> None:
     (finding,) = incident_of(incident).diagnosis.findings
-    assert [name for name, _, _ in before_the_steps(finding)] == ["Do", "Then", "Check first", "Do not"]
-    assert [name for name, _, _ in after_the_steps(finding)] == ["Confirm", QUERY_NAMES, "Expected effect"]
+    assert [name for name, *_ in before_the_steps(finding)] == ["Do now", "Then", "Check first", "Do not"]
+    assert [name for name, *_ in after_the_steps(finding)] == ["Confirm", QUERY_NAMES, "Expected effect"]
     unsure = finding.model_copy(update={"confidence": Confidence.LOW})
-    assert [name for name, _, _ in before_the_steps(unsure)] == [
+    assert [name for name, *_ in before_the_steps(unsure)] == [
         "Confirm first",
         QUERY_NAMES,
-        "Do",
+        "Do now",
         "Then",
         "Check first",
         "Do not",
     ]
-    assert [name for name, _, _ in after_the_steps(unsure)] == ["Expected effect"]
+    assert [name for name, *_ in after_the_steps(unsure)] == ["Expected effect"]
     assert finding.confirm is not None
     asked = finding.confirm.model_copy(update={"names": ({"tablespace_name": "UNDO_OLD", "segments": 14_838.0},)})
     assert QUERY_NAMES not in [each.name for each in after_the_steps(finding.model_copy(update={"confirm": asked}))], (
@@ -192,14 +186,7 @@ def test_what_is_little_sure_is_confirmed_before_all_else(incident: Path) -> Non
 def test_finding_of_an_older_release_tells_its_paragraphs(incident: Path) -> None:
     (finding,) = incident_of(incident).diagnosis.findings
     old = finding.model_copy(update={"do_now": "", "then": None, "check_first": None, "do_not": "", "remedy_steps": ()})
-    assert [each[:2] for each in before_the_steps(old)] == [("Do", finding.remedy), ("Risk", finding.risk)]
-
-
-def test_statements_lose_the_interval_that_the_circumstances_tell(incident: Path) -> None:
-    diagnosis = incident_of(incident).diagnosis
-    hot = diagnosis.steps[0].statement
-    assert hot.endswith("24,242,220, in totals since an unknown instance start.")
-    assert without_basis(diagnosis, hot).endswith("24,241,645 of 24,242,220.")
+    assert [each[:2] for each in before_the_steps(old)] == [("Do now", finding.remedy), ("Risk", finding.risk)]
 
 
 def test_against_names_the_cause_that_explains_it_instead() -> None:
@@ -214,9 +201,6 @@ def test_against_names_the_cause_that_explains_it_instead() -> None:
     assert against(other) == "Parse storm explains these waits (b)"
     far = RuledOut(cause="c", signal="sleeps", value=1.0, needs=">= 100", bound=bound_of(">= 100"))
     assert against(far) == "sleeps is 1 where it would need >= 100"
-    fixed = RuledOut(cause="d", signal="fix_missing", value=None, needs="bug 1 without its fix")
-    near = far.model_copy(update={"value": 60.0})
-    assert nearest([fixed, far, near, other]) == [other, near, far]
 
 
 READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])

@@ -6,14 +6,13 @@ import pytest
 
 from rules.base import Bound, LastingTrouble
 from rules.cause import catalogue
+from rules.cost import TIME_SPENT
 from rules.engine import diagnose
-from rules.explain.story import screen
-from rules.explain.walk import TIME_SPENT
+from rules.explain.story import screen, sureness, tell
 from rules.formatting import percent
 from rules.model import Confidence, Finding, OtherWait, WaiterTotals
 from service.web.pages import verdict, words
 from service.web.pages.diagnosis import waiters_totals
-from service.web.pages.verdict import HIGH_NEEDS_APART, HIGH_NEEDS_NAME, HIGH_NEEDS_RUN, sureness
 from tests.rules.printed import scripted
 from tests.rules.test_demo_verdicts import SICK_AT, diagnosed
 
@@ -73,10 +72,10 @@ def medium() -> Finding:
 
 def test_confidence_says_what_it_is_founded_on_and_what_would_raise_it(medium: Finding) -> None:
     assert sureness(medium).startswith("Medium confidence in the cause: all ")
-    assert HIGH_NEEDS_RUN in sureness(medium)
-    assert HIGH_NEEDS_NAME in sureness(medium.model_copy(update={"identity": "candidate"}))
+    assert tell("high needs the query") in sureness(medium)
+    assert tell("high needs a name") in sureness(medium.model_copy(update={"identity": "candidate"}))
     plain = tuple(sign.model_copy(update={"role": "required"}) for sign in medium.evidence)
-    assert HIGH_NEEDS_APART in sureness(medium.model_copy(update={"evidence": plain}))
+    assert tell("high needs a sign") in sureness(medium.model_copy(update={"evidence": plain}))
     query = medium.confirm
     assert query is not None
     refused = query.model_copy(update={"obstacle": "no grant"})

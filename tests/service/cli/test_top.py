@@ -22,7 +22,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from service import top
+from service.cli import top
 from service.cli.main import cli
 from service.client import ServiceRefused
 from service.config import load
@@ -234,8 +234,8 @@ def test_command_of_a_wait_chain_goes_by_itself(answers: Answers, monkeypatch: p
     open_ = view(answers, "undo-storm")
     open_ = open_._replace(diagnosis={**open_.diagnosis, "blockers": {"chains": chains}}, asked=(1000.0, 5000.0))
     clocks = {"monotonic": 1000.0, "time": 5000.0}
-    monkeypatch.setattr("service.top.time.monotonic", lambda: clocks["monotonic"])
-    monkeypatch.setattr("service.top.time.time", lambda: clocks["time"])
+    monkeypatch.setattr("service.cli.top.time.monotonic", lambda: clocks["monotonic"])
+    monkeypatch.setattr("service.cli.top.time.time", lambda: clocks["time"])
     seen = []
     for at in ({}, {"monotonic": 1040.0}, {"monotonic": 1041.0}, {"monotonic": 1000.0, "time": 5041.0}):
         clocks |= at
