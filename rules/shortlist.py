@@ -41,6 +41,7 @@ class Candidate:
     cause: Cause
     signs: Mapping[str, float]
     found: Finding | None = None
+    """Its finding, if that is about this problem."""
     reading: Unknown | None = None
     """What would decide it, while it is open."""
 
@@ -86,8 +87,10 @@ def candidates(
     busiest, all_changes = next(iter(context.by_name(LOOKUPS) or context.by_name("gets")), None), sum(changes.values())
     listed = list[Candidate]()
     for verdict in verdicts:
-        if isinstance(verdict, Finding) and verdict.cause in trouble.causes:
+        if isinstance(verdict, Finding) and verdict.severity is not Severity.INFO:
             found, reading, near, cause = verdict, None, False, causes[verdict.cause]
+            if trouble.surface not in cause.surfaces:
+                continue
             one = next(each for each in hypotheses(context, [cause]) if isinstance(each, Hypothesis))
         elif isinstance(verdict, OpenCause) and verdict.hypothesis.cause.cap is not Severity.INFO:
             found, reading, near, one = None, verdict.reading, verdict.near, verdict.hypothesis
@@ -95,7 +98,8 @@ def candidates(
         else:
             continue
         own = set(context.hot_caches.waited_as(cause.caches))
-        if trouble.surface not in cause.surfaces or (trouble.cache and own and not own & agreed and found is None):
+        here = cause.id in trouble.causes
+        if trouble.surface not in cause.surfaces or (trouble.cache and own and not own & agreed and not here):
             continue
         unknown = sum(each.why_unknown is not None for each in one.outcomes)
         failed = [each for each in one.outcomes if each.result in ("fails", "diluted")]
@@ -111,7 +115,7 @@ def candidates(
             "share of its conditions that are unknown": unknown / len(one.outcomes),
             "waiters or sleeps name another cache": bool(own and agreed and not own & agreed),
         }
-        listed.append(Candidate(cause, signs, found, reading))
+        listed.append(Candidate(cause, signs, found if here else None, reading))
     return listed
 
 
@@ -126,8 +130,8 @@ def nothing_known(context: SignalContext, trouble: Trouble) -> Mapping[str, floa
 
 
 def not_looked(context: SignalContext) -> bool:
-    """Whether nobody looked at the sessions while they waited."""
-    return context.crowd is None and context.look is None
+    """Whether nobody met sessions while they waited: no samples, and none that still waits."""
+    return context.crowd is None and not (context.look and context.look.sessions)
 
 
 def chances(signs: Sequence[Mapping[str, float]], weighed: Mapping[str, float]) -> list[float]:
@@ -179,7 +183,7 @@ def shortlists(
         among = candidates(context, causes, verdicts, trouble)
         order = ranked(among, nothing_known(context, trouble), weights())
         if trouble.causes:
-            other = next(((one, chance) for one, chance in order.rows if one.found is None), None)
+            other = next(((one, chance) for one, chance in order.rows if not one.signs["found"]), None)
             if other is not None and band(other[1]):
                 instead.setdefault(trouble.causes[0], OtherCause(cause=other[0].cause.id, probability=band(other[1])))
             continue

@@ -12,7 +12,7 @@ MOST_LINES = 12
 
 
 def first_lines(paragraphs: Sequence[Paragraph], most: int | None) -> list[str]:
-    """The paragraphs as lines, at most `most`. The lightest lose sentences, then statements; of weight 5 and less all goes."""
+    """The paragraphs as lines, at most `most`. The lightest lose sentences, then statements; what to do stays longest."""
     shown = list(paragraphs)
     lines = [_lines(each) for each in shown]
     for cut, weights in _CUTS if most is not None else ():
@@ -49,6 +49,7 @@ _CUTS = (
     (_first_sentence, range(9)),
     (_left_out, range(6)),
     (_without_code, range(9)),
+    (_left_out, range(7, 8)),
     (_first_sentence, range(10)),
 )
 """What is cut one after the other until the lines fit, and of which weights."""
