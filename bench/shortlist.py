@@ -44,7 +44,7 @@ TINY = "--first 12"
 FITTED, JUDGED = 71, 72
 """Seeds of the draws."""
 TIMES = 4
-RIDGE = 1.0
+RIDGE = 2.0
 """Holds a weight near 0 that hardly any instance moves."""
 SAID = ("40-70", "70-90", ">= 90")
 """Bands of the chance of the first name, in %."""
@@ -113,7 +113,7 @@ def _listed(sight: str, truth: Truth, change: Delta, away: frozenset[str], guess
         ]
         true = frozenset(one.cause for one in here) - away
         kin = frozenset[str]().union(true, *(one.also | _general(one.cause) | {one.cause} for one in here))
-        among, nothing = candidates(context, causes, verdicts, trouble), nothing_known(context, trouble)
+        among, nothing = candidates(context, causes, verdicts, trouble), nothing_known(trouble)
         right = tuple(place for place, one in enumerate(among) if one.cause.id in true) or (len(among),)
         caches = {name for one in here for name in one.caches}
         named = hot_cache(context, trouble, ranked(among, nothing, weights()))[0]
@@ -291,7 +291,7 @@ def _second(first: int) -> Iterator[Listed]:
         kin = true.union(*(fact.kin for fact in instance.truth))
         caches = {name for fact in instance.truth for name in fact.caches}
         for trouble in judgement.verdict().troubles:
-            among, nothing = candidates(context, causes, verdicts, trouble), nothing_known(context, trouble)
+            among, nothing = candidates(context, causes, verdicts, trouble), nothing_known(trouble)
             order = ranked(among, nothing, weights())
             right = tuple(place for place, one in enumerate(among) if one.cause.id in true) or (len(among),)
             signs = (*(one.signs for one in among), nothing)

@@ -119,14 +119,9 @@ def candidates(
     return listed
 
 
-def nothing_known(context: SignalContext, trouble: Trouble) -> Mapping[str, float]:
+def nothing_known(trouble: Trouble) -> Mapping[str, float]:
     """The signs of a cause that we do not know."""
-    return {
-        "something else": 1,
-        "something else, in a report": context.printed,
-        "something else, nobody looked": not_looked(context),
-        "something else, beside a finding": bool(trouble.causes),
-    }
+    return {"something else": 1, "something else, beside a finding": bool(trouble.causes)}
 
 
 def not_looked(context: SignalContext) -> bool:
@@ -181,7 +176,7 @@ def shortlists(
     listed, instead = list[Shortlist](), dict[str, OtherCause]()
     for trouble in troubles:
         among = candidates(context, causes, verdicts, trouble)
-        order = ranked(among, nothing_known(context, trouble), weights())
+        order = ranked(among, nothing_known(trouble), weights())
         if trouble.causes:
             other = next(((one, chance) for one, chance in order.rows if not one.signs["found"]), None)
             if other is not None and band(other[1]):

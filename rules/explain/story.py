@@ -203,7 +203,7 @@ def story(diagnosis: Diagnosis, source: DeltaSource = "views") -> tuple[Paragrap
         paragraphs += [_who(diagnosis, found[0].cache if found else None)] if trouble else []
     library = [step.statement for step in diagnosis.steps if step.step == LIBRARY_CACHE_WAITS]
     paragraphs += [Paragraph("library", statement, 5 if found else 6) for statement in library]
-    paragraphs += [*maybe(diagnosis), *_decides(diagnosis, found), _else(found), _also(diagnosis, found)]
+    paragraphs += [*maybe(diagnosis), *_decides(diagnosis, found), *otherwise(diagnosis), _also(diagnosis, found)]
     paragraphs += [_changed(diagnosis)] if trouble else []
     places = weighed([event.kind for event in diagnosis.events], MOST_EVENTS)
     paragraphs += [Paragraph("log", _event(diagnosis.events[place]), 3) for place in places]
@@ -306,7 +306,7 @@ def _of_hang(chain: WaitChain, blockers: Blockers) -> Iterator[Paragraph]:
     yield Paragraph("do not", tell("left alone"), 8)
     end = tree(chain, entry_of(chain, blockers))[0] if chain.end else None
     facts = f" It is {'; '.join(filter(None, (end.about, *end.facts)))}." if end else ""
-    yield Paragraph("who", f"{sentence(heading(chain))}.{facts}", 7)
+    yield Paragraph("who", f"{sentence(heading(chain))}.{facts}", 8)
 
 
 def _who(diagnosis: Diagnosis, cache: str | None) -> Paragraph | None:
@@ -367,14 +367,13 @@ def of_ten(chance: float) -> str:
     return tell("of ten", chance=f"{10 * chance:.0f}")
 
 
-def _else(found: list[Finding]) -> Paragraph | None:
+def otherwise(diagnosis: Diagnosis) -> Iterator[Paragraph]:
     """What the first finding may be instead."""
-    other = found[0].other if found else None
-    if other is None:
-        return None
-    cause = catalogue().get(other.cause)
-    words = tell("name", cause=within(cause.name) if cause else other.cause, chance=of_ten(other.probability))
-    return Paragraph("else", f"{sentence(words)}.", 4)
+    for other in [one.other for one in diagnosis.findings if one.severity is not Severity.INFO][:1]:
+        if other is not None:
+            cause = catalogue().get(other.cause)
+            words = tell("name", cause=within(cause.name) if cause else other.cause, chance=of_ten(other.probability))
+            yield Paragraph("else", f"{sentence(words)}.", 4)
 
 
 def sureness(finding: Finding) -> str:
