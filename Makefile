@@ -77,7 +77,7 @@ site: .venv/.ready  ## the documentation, which the service serves under /docs/;
 # uv builds it in environments of their own; the service's host then needs pip and Python alone, see docs/operate.md.
 wheel: $(filter .uv/bin/uv,$(UV))  ## what production installs: dist/latchscope-*.whl with the documentation, and dist/constraints.txt
 	NO_MKDOCS_2_WARNING=1 $(UV) run --quiet --frozen --isolated --no-dev --all-extras --group docs mkdocs build --quiet
-	git rev-parse HEAD > service/COMMIT
+	git rev-parse HEAD > service/COMMIT; rm -f dist/latchscope-*.whl
 	$(UV) build --quiet --wheel --out-dir dist; rm service/COMMIT
 	$(UV) export --quiet --frozen --no-dev --no-emit-project --all-extras --no-hashes --output-file dist/constraints.txt
 	@ls dist/latchscope-*.whl

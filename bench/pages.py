@@ -18,7 +18,7 @@ from bench._options import parser
 from collectors.demo.scenarios import scenarios
 from service.config.settings import DatabaseSettings
 from service.store.repository import Repository
-from service.store.rows import insert_raw
+from service.store.rows import insert_new
 from service.store.tables import HOURS, MEANS, POLLS, SUMS, millis
 from tests.service.stage import BEGAN, Client, Stage
 
@@ -85,11 +85,11 @@ def _past(store: Repository, number: int, days: float) -> None:
         with store.engine.begin() as connection:
             if table is POLLS:
                 rows = [(number, at, INTERVAL, *row, "info", "[]") for at, row in zip(times, told, strict=True)]
-                insert_raw(connection, table, rows, (*names, "severity", "missing"))
-                continue
-            most = tuple(f"{name}_most" for name in (*MEANS, *SUMS))
-            rows = [(number, at, 3600.0, *row, *row, 240) for at, row in zip(times, told, strict=True)]
-            insert_raw(connection, table, rows, (*names, *most, "polls"))
+                named: tuple[str, ...] = (*names, "severity", "missing")
+            else:
+                rows = [(number, at, 3600.0, *row, *row, 240) for at, row in zip(times, told, strict=True)]
+                named = (*names, *(f"{name}_most" for name in (*MEANS, *SUMS)), "polls")
+            insert_new(connection, table, [dict(zip(named, row, strict=True)) for row in rows])
 
 
 def _cost(app: Client, path: str, times: int) -> tuple[str, str, str]:

@@ -29,9 +29,9 @@ class KindTraits:
     """Which databases are of this kind."""
     run_as: str
     """Who runs the grants, and where."""
-    beyond: str
+    beyond: str = ""
     """What nobody can see there; empty if nothing is hidden."""
-    opens_x_tables: bool
+    opens_x_tables: bool = False
     """Whether anybody can create a view of SYS over an X$ table."""
     common_user: bool = False
     """Whether the user is a common user, C##…, because latchscope watches all containers from the root."""
@@ -39,16 +39,10 @@ class KindTraits:
 
 OF_ITS_PART = "latches and row cache belong to the whole instance, and rows of other containers may be hidden"
 TRAITS: Mapping[DatabaseKind, KindTraits] = {
-    "11.2": KindTraits(
-        where="a database without containers, 11.2 and later",
-        run_as="SYS",
-        beyond="",
-        opens_x_tables=True,
-    ),
+    "11.2": KindTraits(where="a database without containers, 11.2 and later", run_as="SYS", opens_x_tables=True),
     "cdb": KindTraits(
         where="a container database, 12.1 and later",
         run_as="SYS in CDB$ROOT",
-        beyond="",
         opens_x_tables=True,
         common_user=True,
     ),
@@ -56,30 +50,25 @@ TRAITS: Mapping[DatabaseKind, KindTraits] = {
         where="a pluggable database whose root you cannot reach",
         run_as="SYS in the PDB, or an administrator of the PDB who may grant on objects of SYS",
         beyond=f"{OF_ITS_PART}; x$kqrst takes a view of SYS, which an administrator of a PDB cannot make",
-        opens_x_tables=False,
     ),
     "rds": KindTraits(
         where="Amazon RDS without containers",
         run_as="the master user",
         beyond="x$kqrst is not among the X$ tables that RDS shows",
-        opens_x_tables=False,
     ),
     "rds-cdb": KindTraits(
         where="Amazon RDS with containers, from 19c on",
         run_as="the master user, in the PDB",
         beyond=f"{OF_ITS_PART}, and nobody reaches the root on RDS; x$kqrst is not among the X$ tables that RDS shows",
-        opens_x_tables=False,
     ),
     "autonomous": KindTraits(
         where="Oracle Autonomous Database",
         run_as="ADMIN",
         beyond=f"{OF_ITS_PART}, and nobody reaches the root; there is no SYS to make a view over x$kqrst",
-        opens_x_tables=False,
     ),
     "standby": KindTraits(
         where="a physical standby that is open for reading (Active Data Guard)",
         run_as="SYS on the primary, whose redo brings the user here",
-        beyond="",
         opens_x_tables=True,
         common_user=True,
     ),
@@ -210,7 +199,10 @@ NOTHING_IS_REPLACED = (
 )
 """The comment above the `create view` statement, which on purpose replaces nothing."""
 
-UP_TO_12_1 = "-- For releases up to 12.1 only. From 12.2 on mutexes guard the row cache: leave out the next two statements there."
+UP_TO_12_1 = (
+    "-- For releases up to 12.1 only. From 12.2 on mutexes guard the row cache: leave out the next two statements there,\n"
+    "-- or print the script of your release, such as `latchscope grants --for 19c`, which has none of them."
+)
 """Which databases need the view over x$kqrst."""
 
 ANYBODY = "<user>"
@@ -392,7 +384,8 @@ def _user(kind: DatabaseKind, user: str) -> Iterator[str]:
     common = TRAITS[kind].common_user
     everywhere = " container = all" if common else ""
     profile = "C##LATCHSCOPE_PROFILE" if common else "LATCHSCOPE_PROFILE"
-    yield "-- A password that expired would end the monitoring some night. At most five sessions, if resource_limit is true:"
+    yield "-- A password that expired would end the monitoring some night. Where your rules want a lifetime, write it here, and"
+    yield "-- change the password in time: its file is read at each login. At most five sessions, if resource_limit is true:"
     yield "-- one polls, one replaces it if it no longer answers, one acts for a person, one belongs to a command,"
     yield "-- and one may be dead without the database knowing. Raise it if several latchscopes, or several entries of one,"
     yield "-- watch the same instance with this user."

@@ -6,15 +6,19 @@ written by hand. The grants that tests/live hands to its containers are written 
 """
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import yaml
 from prometheus_client import Metric
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
+from typer.main import get_command
 
 from collectors.grants import (
     KINDS,
@@ -28,13 +32,15 @@ from collectors.grants import (
 )
 from collectors.model import Collector, ColumnKind
 from collectors.registry import collectors
+from collectors.sqlplus.script import sqlplus_script
 from docs import groups, interface
 from rules.cause import Cause, Fix, TextSpan, catalogue, text_spans
 from rules.remedy import CONTAINERS_SINCE, Query
 from rules.signals import SIGNALS
 from rules.studies import parallel, partitions, scaling
 from rules.studies.table import StudyColumn
-from service.cli.help import EXIT_CODES
+from service.cli.help import EXIT_CODES, READ_HERE
+from service.cli.main import LatchscopeGroup, cli
 from service.config.settings import every_setting, seconds, size
 from service.metrics.families import FAMILIES, Family
 
@@ -53,11 +59,81 @@ def texts(root: Path = ROOT) -> dict[Path, str]:
         page: PART.sub(lambda part: f"{part[1]}{part[2]}\n{PARTS[part[1]]()}\n\n", text) for page, text in pages.items()
     }
     setup = root / "tests" / "live" / "setup"
-    return made | {
-        **groups.statements(root),
-        setup / "grants-11.2.sql": grants_script(USER, "11.2", asks=False, release="11.2"),
-        setup / "grants-cdb.sql": grants_script(f"C##{USER}", "cdb", asks=False),
-    }
+    scripts = {"latchscope.sql": sqlplus_script(), "latchscope-hang.sql": sqlplus_script(10, hang=True)}
+    sums = (f"{sha256(text.encode()).hexdigest()}  {name}\n" for name, text in scripts.items())
+    kept = {root / "examples" / "sqlplus" / name: text for name, text in scripts.items()}
+    return (
+        made
+        | kept
+        | {
+            root / "examples" / "sqlplus" / "SHA256SUMS": "".join(sums),
+            root / "constraints.txt": constraints(),
+            root / "docs" / "latchscope.1": man_page(),
+            **groups.statements(root),
+            setup / "grants-11.2.sql": grants_script(USER, "11.2", asks=False, release="11.2"),
+            setup / "grants-cdb.sql": grants_script(f"C##{USER}", "cdb", asks=False),
+        }
+    )
+
+
+def constraints(root: Path = ROOT) -> str:
+    """The versions of uv.lock for pip, which would take the newest: those of latchscope and of all its extras."""
+    lock = tomllib.loads((root / "uv.lock").read_text(encoding="utf-8"))["package"]
+    wanted, found = ["latchscope"], set[str]()
+    while wanted:
+        found.add(name := wanted.pop())
+        for package in (each for each in lock if each["name"] == name):
+            extras = package.get("optional-dependencies", {}).values()
+            needed = [*package.get("dependencies", ()), *(each for extra in extras for each in extra)]
+            wanted += [each["name"] for each in needed if each["name"] not in found]
+    lines = ["# Made from uv.lock by `make docs`: pip install --constraint constraints.txt ."]
+    for package in (each for each in lock if each["name"] in found - {"latchscope"}):
+        where = " or ".join(f"({each})" for each in package.get("resolution-markers", ()))
+        lines.append(f"{package['name']}=={package['version']}" + (f" ; {where}" if where else ""))
+    return "\n".join(lines) + "\n"
+
+
+def man_page() -> str:
+    """latchscope(1) in the macros of man(7): each command with its options, from the command line itself."""
+    top: Any = get_command(cli)
+    lines = [".TH LATCHSCOPE 1", ".SH NAME", "latchscope \\- why an Oracle database grinds on its dictionary cache"]
+    lines += [".SH SYNOPSIS", ".B latchscope", ".I COMMAND", "[OPTIONS]", ".SH COMMANDS"]
+    for panel, commands in LatchscopeGroup.panels.items():
+        lines.append(f".SS {panel}")
+        for name in commands:
+            lines += _man_of(top.get_command(None, name), name)
+    lines += [".SH EXIT STATUS", *(part for code, said, _ in EXIT_CODES for part in (".TP", f"{code}", _roff(said)))]
+    lines += [".SH ENVIRONMENT", *(part for name, said in READ_HERE for part in (".TP", f".B {name}", _roff(said)))]
+    return "\n".join([*lines, ".SH SEE ALSO", "The documentation of a running service, below /docs/."]) + "\n"
+
+
+def _man_of(command: Any, path: str) -> Iterator[str]:
+    below = getattr(command, "commands", {})
+    for name in below:
+        yield from _man_of(command.get_command(None, name), f"{path} {name}")
+    if below:
+        return
+    options = [each for each in command.params if each.opts[0].startswith("-") and each.name != "help"]
+    named = [each.metavar or each.name.upper() for each in command.params if not each.opts[0].startswith("-")]
+    yield from (".TP", f".B {path}", _roff(" ".join([*named, "\u2013"] if named else [])), _roff(command.help or ""))
+    if options:
+        yield from (
+            ".RS",
+            *(part for each in options for part in (".TP", f".B {_roff(', '.join(each.opts))}", _roff(each.help))),
+            ".RE",
+        )
+
+
+def _roff(words: str | None) -> str:
+    """Words of a line that groff prints as they are."""
+    told = (
+        " ".join((words or "").split())
+        .replace("\\", "\\e")
+        .replace("-", "\\-")
+        .replace("\u2013", "\\(en")
+        .replace("\u2026", "...")
+    )
+    return f"\\&{told}" if told[:1] in (".", "'") else told
 
 
 def table(heads: str, rows: Iterable[Iterable[str]]) -> str:

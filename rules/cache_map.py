@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from collectors.model import Delta, Row, Value, number, text
+from collectors.model import Delta, Row, Value, cells, number, text
 from rules.model import CacheRef, Identity
 
 PARENT_LATCH_GETS = 3
@@ -135,8 +135,8 @@ class CacheMap:
 def cache_map(delta: Delta) -> CacheMap:
     """The map of this instance, with its self-check."""
     # A report sums a parent and its subordinates into a row without a type, which the load model cannot use.
-    rowcache = {identifier(row): row for row in delta.rows("v$rowcache") if row.get("type") is not None}
-    read = delta.rows("x$kqrst")
+    rows, read = delta.rows("v$rowcache"), delta.rows("x$kqrst")
+    rowcache = {key: row for key, row in zip(identifiers(rows), rows, strict=True) if row.get("type") is not None}
     children = _read(read, rowcache) if read else _inferred(delta, list(rowcache.values()))
     return CacheMap(children, tuple(_disagreements(delta, children)))
 
@@ -173,7 +173,7 @@ def predicted_latch_gets(rows: Iterable[Row]) -> float | None:
 
 def cache_ref(row: Row, parameter: str | None) -> CacheRef:
     """A row of x$kqrst or v$rowcache as a reference to its cache."""
-    return _cache_ref(identifier(row), parameter)
+    return _cache_ref(identifiers([row])[0], parameter)
 
 
 @lru_cache(4096)
@@ -183,9 +183,9 @@ def _cache_ref(named: Identifier, parameter: str | None) -> CacheRef:
     return CacheRef(cache_id=cache, parameter=parameter, type=kind, subordinate=subordinate)
 
 
-def identifier(row: Row) -> Identifier:
-    """The key of a cache in x$kqrst and v$rowcache."""
-    return _identifier(row.get("cache#"), row.get("type"), row.get("subordinate#"))
+def identifiers(rows: Sequence[Row]) -> list[Identifier]:
+    """The keys of caches in x$kqrst and v$rowcache."""
+    return [_identifier(*named) for named in cells(rows, ("cache#", "type", "subordinate#"))]
 
 
 @lru_cache(4096, typed=True)
@@ -197,8 +197,8 @@ def _identifier(cache: Value, kind: Value, subordinate: Value) -> Identifier:
 
 
 def _read(kqrst: Sequence[Row], rowcache: Mapping[Identifier, Row]) -> dict[int, GuardedCaches]:
-    named = [(row.get("child#"), identifier(row)) for row in kqrst]
-    grouped = _grouped(tuple([(child, key, rowcache.get(key, {}).get("parameter")) for child, key in named]))
+    named = zip(kqrst, identifiers(kqrst), strict=True)
+    grouped = _grouped(tuple([(row.get("child#"), key, rowcache.get(key, {}).get("parameter")) for row, key in named]))
     return {
         child: GuardedCaches(child, caches, tuple([rowcache[key] for key in keys if key in rowcache]), Identity.READ)
         for child, keys, caches in grouped
@@ -245,7 +245,7 @@ def _close(gets: float, predicted: float | None) -> bool:
 
 def _groups(rowcache: list[Row]) -> list[list[Row]]:
     """Each parent with its subordinates: those with its cache#, or with its name if their cache# has no parent (11.2)."""
-    ordered = sorted(rowcache, key=lambda row: str(identifier(row)))
+    ordered = sorted(rowcache, key=lambda row: str(identifiers([row])[0]))
     parents = [row for row in ordered if row.get("type") == "PARENT"]
     parent_ids = {row.get("cache#") for row in parents}
 

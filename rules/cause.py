@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 from collectors.model import spoken
 from collectors.release import OLDEST, at_least, parts
 from rules.base import LOADER, Frozen
-from rules.formatting import percent, rough, within
+from rules.formatting import percent, rough, say, slots, within
 from rules.model import ConditionRole, Confidence, Proof, Reference, Severity, Surface
 from rules.remedy import (
     ACTS_ON,
@@ -28,7 +28,6 @@ from rules.remedy import (
     risks,
 )
 from rules.signals import SIGNALS
-from rules.words import say, slots
 
 
 class Condition(Frozen):

@@ -9,6 +9,7 @@ from rules.cause import CACHE, HOLDER, WHY_LEFT, Cause, filled, in_slot
 from rules.confirmation import confirmation_of
 from rules.context import Known, SignalContext
 from rules.fixes import fix_line
+from rules.formatting import slots
 from rules.hangs.blockers import holder_of, why_left
 from rules.hangs.tree import chains_of, platform_of
 from rules.judge import SAMPLED_SIGNALS, Hypothesis, Outcome, nearest_bound
@@ -17,7 +18,6 @@ from rules.remedy import RemedyStep, paragraph, risks
 from rules.signals import SIGNALS, Subject
 from rules.waiting import hanging, most_waited_for
 from rules.waits import severity_of
-from rules.words import slots
 
 LOOK_SIGNAL = "longest_wait_seconds"
 """From it a cause without a cache of its own finds the cache that hanging sessions wait for."""

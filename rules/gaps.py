@@ -6,7 +6,7 @@ A sum or look-up over such a view is incomplete, so the view counts as not read.
 from collections.abc import Mapping, Set
 
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, Value, number
-from rules.cache_map import identifier
+from rules.cache_map import identifiers
 
 NAMED_BY: Mapping[str, tuple[str, ...]] = {
     "v$event_name": ("name",),
@@ -80,7 +80,7 @@ def _children_that_lack(delta: Delta) -> Set[Value]:
 
 
 def _caches_that_lack(delta: Delta) -> Set[tuple[int, str, int | None]]:
-    return {identifier(row) for row in delta.rows("x$kqrst")} - {identifier(row) for row in delta.rows("v$rowcache")}
+    return {*identifiers(delta.rows("x$kqrst"))} - {*identifiers(delta.rows("v$rowcache"))}
 
 
 FEWEST_CUT = 2

@@ -254,13 +254,13 @@ def elsewhere(cause: Cause, context: SignalContext) -> RuledOut | None:
         guards = "mutexes" if context.mechanism == "mutex" else "latches"
         because, needs = f"{guards} guard the row cache of this release", " or ".join(cause.surfaces)
         return RuledOut(cause=cause.id, signal="mechanism", name="mechanism", value=None, needs=needs, because=because)
-    if (ended := ended_by(cause, context.delta)) is not None:
+    if cause.fixes and (ended := ended_by(cause, context.delta)) is not None:
         needs = f"bug {ended.fix.bug} without its fix"
         called = SIGNALS[FIX_MISSING].called
         return RuledOut(
             cause=cause.id, signal=FIX_MISSING, name=called, value=None, needs=needs, because=within(ended.sentence)
         )
-    release = context.full_release
+    release = context.full_release if cause.releases.since or cause.releases.until else None
     if release is not None and not cause.releases.include(release):
         needs = f"{cause.releases.since or 'the oldest'} to {cause.releases.until or 'the newest'}"
         because = f"this is {release}, and the cause is not known to occur there"

@@ -98,6 +98,7 @@ class Reload(Collector):
                 )
                 raise
             told = [*self._take_databases(chosen), *self._needs_restart(chosen)]
+            told += ["tokens changed"] if tokens != self._access.tokens else []
             self._notifiers.take(chosen)
             self._access.tokens = tokens
             logging.getLogger().setLevel(chosen.telemetry.log_level.upper())
@@ -127,7 +128,9 @@ class Reload(Collector):
         self._usual = BaselineCache(self._store.repository, self._added & {each.name for each in watched})
         self._board.watch(watched)
         self._fleet.coordinator.look_now()
-        words["no longer watched"] = [name for name in before if self._board.get(name) is None]
+        kept = {each.name for each in chosen.databases}
+        for name in (name for name in before if self._board.get(name) is None):
+            words.setdefault("paused" if name in kept else "no longer watched", []).append(name)
         yield from (f"{what}: {', '.join(names)}" for what, names in words.items() if names)
 
     def _usual_of(self, database: str, at: datetime) -> Mapping[str, UsualRange]:

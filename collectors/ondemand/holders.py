@@ -8,7 +8,7 @@ runs on a timer.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from collectors.errors import NotApplicable
 from collectors.model import Reading, Row, Value, number, text
@@ -56,7 +56,7 @@ STATEMENTS = (
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """One session that held one child while it ran one statement."""
+    """One session that held one child while it ran one statement: in how many looks and holds, and how long one lasts."""
 
     sid: int
     address: str
@@ -64,13 +64,6 @@ class Holder:
     module: str | None
     program: str | None
     username: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """How many looks found the holder, in how many holds, and how long one hold lasts on average."""
-
-    holder: Holder
     looks: int
     holds: int
     average_microseconds: float | None
@@ -83,7 +76,7 @@ class HolderProfile:
     latch: str
     seconds: float
     looks: int
-    held: tuple[Held, ...]
+    held: tuple[Holder, ...]
 
     @property
     def note(self) -> str | None:
@@ -127,22 +120,22 @@ def _looked(connection: Connection, latch: str, looks: int, clock: Callable[[], 
     found = HolderProfile(latch, seconds, looks, tuple(_held(row, seconds / looks) for row in rows))
     if found.note is None:
         return found
-    return HolderProfile(
-        latch, seconds, looks, tuple(Held(held.holder, held.looks, held.holds, None) for held in found.held)
-    )
+    return replace(found, held=tuple(replace(held, average_microseconds=None) for held in found.held))
 
 
-def _held(row: Row, seconds_per_look: float) -> Held:
-    holder = Holder(
+def _held(row: Row, seconds_per_look: float) -> Holder:
+    met, holds = _count(row.get("met")), _count(row.get("holds"))
+    return Holder(
         _count(row.get("sid")),
         text(row.get("laddr")) or "",
         text(row.get("sql_id")),
         text(row.get("module")),
         text(row.get("program")),
         text(row.get("username")),
+        met,
+        holds,
+        met * seconds_per_look * 1e6 / holds if holds else None,
     )
-    met, holds = _count(row.get("met")), _count(row.get("holds"))
-    return Held(holder, met, holds, met * seconds_per_look * 1e6 / holds if holds else None)
 
 
 def _count(value: Value) -> int:

@@ -93,4 +93,6 @@ class Burst:
 
 def not_sampled() -> Missing:
     """The reading of an interval without a burst."""
-    return Missing(VIEW, "not_asked", "waiting sessions were not sampled: nothing called for it", "ask for a burst")
+    return Missing(
+        VIEW, "not_asked", "waiting sessions were not sampled: nothing called for it", "take samples of them now"
+    )

@@ -54,6 +54,9 @@ BINDS = {bind: f"(select latch# from v$latchname where name = '{name}')" for bin
 PART = "' || :ls_part || '"
 OTHERS = 3
 """SELECTs of the template itself: the release, the name of the file, the way to wait."""
+IN_A_HANG = (INSTANCE, "v$rowcache", "waiting_sessions", "row_cache_blockers", "chain_sessions")
+"""What names the holder: all that the short script reads, in the oldest text, so that a DBA reads one text of each."""
+WIDEST_LINE, NEXT_LINE = 360, "\n" + " " * 23
 LONGEST_TEXT = 200
 """Characters kept of a text. A record must fit into the 4,000 bytes of a string."""
 
@@ -61,11 +64,12 @@ NUMBER = "to_char(q.{0}, 'TM9', 'nls_numeric_characters=''.,''')"
 DATE = "to_char(q.{0}, 'YYYY-MM-DD\"T\"HH24:MI:SS.FF3')"
 # dump() tells a number from a text, which the reader could not: 0 may be a container or the name of one.
 EITHER = "decode(substr(dump(q.{0}, 10, 1, 1), 1, 6), 'Typ=2 ', null, '\"') || substr(q.{0}, 1, {1})"
-ENCODED = """translate(replace(replace(asciistr(cells), '~', '\\007E'), '|', '\\007C'),
-                                           ' ' || chr(9) || chr(10) || chr(13) || chr(1) || chr(0), '~~~~|')"""
+ENCODED = """translate(replace(replace(asciistr(cells), '~', '\\007E'), '|', '\\007C'), \
+' ' || chr(9) || chr(10) || chr(13) || chr(1) || chr(0), '~~~~|')"""
 """A row of cells joined by chr(1) as one word of ASCII: blanks become ~, the separator becomes |, chr(0) is dropped."""
 
 
+SLEEP = "begin\n  sys.dbms_lock.sleep({});\nend;\n/\n"
 SECOND = """\
 begin
   :ls_part := '2';
@@ -76,12 +80,11 @@ CONFIRMING = """\
 --                Then @MANY@ confirming queries, which count over DBA_ or CDB_ views and over v$sqlstats. They can run
 --                long on a sick instance, and nothing limits their time but Ctrl-C.
 """
-STAYS = "Then type  exit, or start it with  </dev/null, and it leaves by itself."
+LOOKING = """, and
+--                looks {} times in between at who waits. Writes"""
+STAYS = "Then type  exit."
 RESTORED = """\
-set feedback on
-set heading on
-set pagesize 14
-set linesize 80
+set feedback on heading on pagesize 14 linesize 80
 """
 KQRST = """\
 prompt latchscope: x$kqrst comes three times, through our view, through that of older releases, and as SYS reads it;
@@ -118,29 +121,47 @@ class _Section:
 
 
 def sqlplus_script(
-    seconds: int = 30, looks: int = 30, questions: Iterable[ScriptQuery] = (), *, leave: bool = False
+    seconds: int = 30,
+    looks: int = 30,
+    questions: Iterable[ScriptQuery] = (),
+    *,
+    leave: bool = False,
+    hang: bool = False,
 ) -> str:
     """The whole script: two snapshots `seconds` apart, `looks` at who waits in between, and the confirming queries last.
 
-    `leave`: it ends SQL*Plus at the end.
+    `leave`: it ends SQL*Plus at the end. `hang`: it is the short one, without looks, of `IN_A_HANG` alone.
     """
     look = _Section("look", SAMPLED, collectors()[SAMPLED].statements)
     before, after, confirming = list(_snapshot("1")), [*_snapshot("2"), *_once()], list(_confirming(questions))
-    watching = _watching(look, looks, seconds / looks) if looks else _waiting(seconds)
-    blocks = [*map(_block, before), watching, SECOND, *map(_block, [*after, *confirming])]
-    floors = {floor for section in (*before, look, *after, *confirming) for floor in _floors(section)[1:]}
+    if hang:
+        looks, confirming = 0, []
+        before, after = (
+            [
+                _Section(each.part, each.view, {floor: each.texts[floor]})
+                for each in part
+                if each.view in IN_A_HANG
+                for floor in _floors(each)[:1]
+            ]
+            for part in (before, after)
+        )
+    pause = SLEEP.format(seconds) if hang else _watching(look, looks, seconds / looks) if looks else _waiting(seconds)
+    blocks = [*map(_block, before), pause, SECOND, *map(_block, [*after, *confirming])]
+    every = (*before, *([look] if looks else ()), *after, *confirming)
+    floors = {floor for section in every for floor in _floors(section)[1:]}
     many = len(confirming)
-    parsed = len(after) + bool(looks) + many + OTHERS  # a text that `after` repeats from `before` counts once
+    others = OTHERS - 2 * hang
+    parsed = len(after) + bool(looks) + many + others  # a text that `after` repeats from `before` counts once
     values = {
         "SECONDS": str(seconds),
-        "LOOKS": str(looks),
         "FORMAT": str(FORMAT),
-        "VIEWS": _listed(
-            [view for view, collector in collectors().items() if not collector.optional], bool(confirming)
-        ),
-        "STATEMENTS": str(len(before) + len(after) + looks + OTHERS),
+        "VIEWS": _listed(sorted({each.view for each in every if each not in confirming}), many),
+        "STATEMENTS": str(len(before) + len(after) + looks + others),
         "PARSED": str(parsed),
         "CONFIRMING": CONFIRMING.replace("@MANY@", str(many)) if many else "",
+        "LOOKING": LOOKING.format(looks) if looks else ". Writes",
+        "LOOKED": f"; {looks} of them one a second at v$session" if looks else "",
+        "NAME": "latchscope-hang" if hang else "latchscope",
         "LONGER": f", then {many} confirming queries that nothing limits" if many else "",
         "ENDING": "It leaves SQL*Plus when it is done." if leave else STAYS,
         "LEAVE": "exit\n" if leave else RESTORED,
@@ -149,12 +170,19 @@ def sqlplus_script(
         "SECTIONS": "\n".join(blocks),
     }
     text = TEMPLATE.read_text(encoding="utf-8")
+    if not values["SWITCHES"]:  # each view has one text
+        text = re.sub(
+            r"^\nselect\n@SWITCHES@.*?^/\n\n|^-- (?:How to wait|What the release).*?\n\n",
+            "",
+            text,
+            flags=re.MULTILINE | re.DOTALL,
+        )
     for name, value in values.items():
         text = text.replace(f"@{name}@", value)
     return text
 
 
-def _listed(views: list[str], confirming: bool) -> str:
+def _listed(views: list[str], confirming: int) -> str:
     views = [*views, *(["what the confirming queries at the end count"] if confirming else [])]
     lines = [", ".join(views[at : at + 6]) for at in range(0, len(views), 6)]
     return (",\n--" + " " * 16).join(lines)
@@ -241,17 +269,18 @@ def _variants(section: _Section) -> Iterator[str]:
 def _records(section: _Section, text: str) -> str:
     """The SELECT around one of our statements that prints its rows as records, and the end record."""
     columns = _columns(section, text)
-    cells = "\n                               || chr(1) || ".join(columns.values())
+    cells = ""
+    for cell in columns.values():
+        full = len(cells.rpartition("\n")[2]) + len(cell) > WIDEST_LINE
+        cells += f"{NEXT_LINE if full else ' '}|| chr(1) || {cell}" if cells else cell
     names = "|".join(columns)
-    inner = as_sent(text).replace("\n", "\n" + " " * 34)
+    inner = as_sent(text).replace("\n", "\n" + " " * 24)
     return f"""\
 select {section.mark} || n || '/' || total || '|' || nvl(length(body), 0) || '|' || body || '}}' as ls_line
   from (select n, total, {ENCODED} as body
           from (select rownum as n, count(*) over () as total,
                        {cells} as cells
-                  from (
-                                  {inner}
-                       ) q))
+                  from ({inner}) q))
 union all
 select {section.mark} || 'end|{len(names)}|{names}}}' from dual"""
 

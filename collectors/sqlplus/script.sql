@@ -1,15 +1,13 @@
--- latchscope.sql, made by `latchscope script`
--- What it does   Reads the views in which an Oracle instance tells about its dictionary cache, twice, @SECONDS@ s apart, and
---                looks @LOOKS@ times in between at who waits. Writes ONE text file, latchscope_INSTANCE_TIME.txt, into
---                the directory you start it from, which you must be able to write to. Take that file to wherever
---                latchscope is:  latchscope diagnose FILE
--- How to run it  sqlplus / as sysdba @latchscope.sql      (any user with the grants of `latchscope grants` will do)
---                sql / as sysdba @latchscope.sql          (SQLcl)
---                In a session of its own. In CDB$ROOT, on the instance that is slow.
---                @ENDING@
+-- @NAME@.sql, made by `latchscope script`
+-- What it does   Reads the views in which an Oracle instance tells about its dictionary cache, twice, @SECONDS@ s apart@LOOKING@
+--                ONE text file, latchscope_INSTANCE_TIME.txt, into the directory you start it from, which you must be
+--                able to write to. Take that file to wherever latchscope is:  latchscope diagnose FILE
+-- How to run it  sqlplus / as sysdba @@NAME@.sql      (any user with the grants of `latchscope grants` will do)
+--                sql / as sysdba @@NAME@.sql          (SQLcl)
+--                In a session of its own. In CDB$ROOT, on the instance that is slow. @ENDING@
 -- What it reads  @VIEWS@
--- What it costs  @STATEMENTS@ SELECTs, one at a time, in @SECONDS@ s and what they take themselves; @LOOKS@ of them one a second
---                at v$session. Each holds a comment with the word latchscope, by which v$sql shows whose it is.
+-- What it costs  @STATEMENTS@ SELECTs, one at a time, in @SECONDS@ s and what they take themselves@LOOKED@.
+--                Each holds a comment with the word latchscope, by which v$sql shows whose it is.
 --                @PARSED@ of them are different texts: each is hard parsed once, as SYS if SYS runs this, on the instance that is
 --                sick. Where parsing is what it is sick of, each may take seconds; only the first snapshot has to bear it.
 @CONFIRMING@-- Licences       None is needed: it reads no session history, no workload repository, no SQL monitor.
@@ -30,32 +28,19 @@ set serveroutput off
 set null ''
 set colsep ' '
 set blockterminator .
-set echo off
-set verify off
-set feedback off
-set timing off
-set time off
+set echo off verify off feedback off timing off time off
 set autotrace off
-set define on
-set escape off
-set sqlblanklines on
-set sqlterminator on
-set heading off
-set pagesize 0
-set newpage none
-set embedded off
-set recsep off
-set wrap on
-set tab off
-set trimout on
-set trimspool on
-set linesize 32767
-set arraysize 100
+set define on escape off
+set sqlblanklines on sqlterminator on
+set heading off pagesize 0 newpage none
+set recsep off embedded off
+set wrap on tab off trimout on trimspool on linesize 32767
+set arraysize 100 pause off
 set flush on
-set pause off
 
 -- What the release decides: a text that is not for it is commented out. Oldest texts, should the release be hidden.
 @DEFINES@
+
 column ls_file new_value ls_file noprint
 
 select

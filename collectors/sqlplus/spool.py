@@ -1,6 +1,5 @@
 """Reads the spool file of the SQL*Plus script into a Capture. Whole views are used; the rest is missing with its reason."""
 
-import codecs
 import re
 from array import array
 from bisect import bisect_right
@@ -14,6 +13,7 @@ from collectors.grants import ANYBODY, grant
 from collectors.model import Collector, Column, ColumnKind, Missing, Reading, Row, Rows, Snapshot, Value, text, unread
 from collectors.ondemand.sampling import not_sampled
 from collectors.registry import collectors
+from collectors.reports.undo import as_text
 from collectors.sqlplus.script import FORMAT, INSTANCE, SAMPLED
 
 # Finds the records of a spool file, however its lines were wrapped, indented or re-encoded on the way.
@@ -52,18 +52,6 @@ class Section:
         """The rows in order, as cells by column."""
         for _, cells in sorted(self.rows.items()):
             yield dict(zip(self.columns or (), cells, strict=True))
-
-
-def decoded(data: bytes) -> str:
-    """The file as text, in whichever of the usual encodings an editor or a mail program saved it."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace")
-    if data[:2000].count(0) > len(data[:2000]) // 4:
-        return data.decode("utf-16-le" if data[1:2] == b"\0" else "utf-16-be", "replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
 
 
 def sections(text: str) -> Mapping[tuple[str, str], Section]:
@@ -149,7 +137,7 @@ Sections = Mapping[tuple[str, str], Section]
 
 def looks_like_spool(data: bytes) -> bool:
     """Whether a file has records of ours in its first 256 KiB."""
-    return HEADER.search("".join(decoded(data[:PEEK_BYTES]).split())) is not None
+    return HEADER.search("".join(as_text(data[:PEEK_BYTES]).split())) is not None
 
 
 def load(data: bytes, name: str) -> Capture:
@@ -162,7 +150,7 @@ def load(data: bytes, name: str) -> Capture:
         raise InputError(
             f"{name} is {len(data) / 2**20:,.0f} MiB; a spooled file is at most {LIMIT_BYTES // 2**20} MiB"
         )
-    printed = sections(decoded(data))
+    printed = sections(as_text(data))
     _check_format(printed, name)
     once = {
         view: _reading(collector, printed, "once", "sys", "old")

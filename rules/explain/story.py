@@ -21,15 +21,15 @@ from rules.changes import nearest_to, told
 from rules.confirmation import ONLY_THEN, speaks_against
 from rules.cost import TIME_SPENT
 from rules.explain.library_cache import LIBRARY_CACHE_WAITS
-from rules.formatting import counted, few, length, percent, sentence, within
+from rules.formatting import Value, counted, few, length, percent, say, sentence, within
 from rules.grade import counted_in_words
+from rules.hangs.blockers import named_session
 from rules.hangs.model import Blockers, WaitChain
 from rules.hangs.words import entry_of, heading, queries, shown_first, tree
 from rules.logs import weighed
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Confidence, Diagnosis, Figure, Finding, Logged, Severity
 from rules.samples import within_cache
-from rules.words import Value, say
 
 HOME = Path(__file__).parent / "words.yaml"
 MOST_OF_THEM = 0.9
@@ -174,7 +174,10 @@ def _waited_for(diagnosis: Diagnosis) -> str:
 
 
 def _one_holder(diagnosis: Diagnosis) -> str | None:
-    """The session behind which most waiting sessions wait."""
+    """The session behind which most waiting sessions wait: the end of the largest chain, else of those that were sampled."""
+    chain = next(iter(shown_first(diagnosis.blockers.chains)), None) if diagnosis.blockers else None
+    if chain is not None and chain.end is not None:
+        return named_session(chain.end)
     held: Counter[str] = Counter()
     for group in diagnosis.who:
         if group.blocker:
@@ -249,7 +252,7 @@ def _bad(diagnosis: Diagnosis, found: list[Finding]) -> Paragraph | None:
         figures.append(
             Figure(name="share of DB time", value=impact.share_of_db_time, unit="ratio", of="v$system_event")
         )
-    if impact is not None and impact.waiting_sessions is not None and not stuck:
+    if impact is not None and impact.waiting_sessions is not None and not parts:
         parts.append(tell("sessions", sessions=few(impact.waiting_sessions)))
         figures.append(Figure(name="sessions", value=impact.waiting_sessions, unit="sessions", of="v$system_event"))
     return Paragraph("bad", f"{sentence('; '.join(parts)) or tell('cost unknown')}.", 8, figures=tuple(figures))
@@ -277,8 +280,10 @@ def clock(at: datetime, beside: datetime | None = None) -> str:
 
 
 def _of_cause(told: FirstScreen, finding: Finding | None, release: str | None) -> Iterator[Paragraph]:
-    """What to do about a cause, with the first step of its remedy where that has a statement and nothing is in doubt."""
-    yield Paragraph("do", told.do, 9)
+    """What to do about a cause, with the query that decides, or the first step of its remedy where nothing is in doubt."""
+    query = finding.confirm if finding else None
+    ask = query is not None and told.unsure and query.result is None and not query.obstacle
+    yield Paragraph("do", told.do, 9, (query.sql,) if query and ask else ())
     step = finding.remedy_steps[0] if finding and finding.remedy_steps and not told.unsure else None
     if step is not None and (code := step.text(release)):
         fill = f" {tell('fill in', names=', '.join(step.fill_in))}" if step.fill_in else ""
@@ -302,7 +307,9 @@ def _of_hang(chain: WaitChain, blockers: Blockers) -> Iterator[Paragraph]:
         yield Paragraph("check", f"{sentence(action.first)}.", 8)
     else:
         asked = [each.query for each in queries(chain) if each.query]
-        yield Paragraph("do", tell("ask", why=sentence(chain.why_no_action or "").rstrip(".")), 9, tuple(asked[:1]))
+        why = ". ".join(map(sentence, (chain.why_no_action or "").rstrip(".").split(": ", 1)))
+        said = tell("ask facts") if chain.missing_alone else tell("ask", why=why)
+        yield Paragraph("do", said, 9, tuple(asked[:1]))
     yield Paragraph("do not", tell("left alone"), 8)
     end = tree(chain, entry_of(chain, blockers))[0] if chain.end else None
     facts = f" It is {'; '.join(filter(None, (end.about, *end.facts)))}." if end else ""
@@ -325,14 +332,8 @@ def _who(diagnosis: Diagnosis, cache: str | None) -> Paragraph | None:
 def _decides(diagnosis: Diagnosis, found: list[Finding]) -> Iterator[Paragraph]:
     """How sure it is, and what would make it certain: the confirming query, or what could not be read."""
     if found:
-        query, low = found[0].confirm, found[0].confidence is Confidence.LOW
-        if query is None or not low or query.result is not None or query.obstacle:
-            yield Paragraph("decides", sureness(found[0]), 5)
-            return
-        late = f" {ONLY_THEN}" if query.reading.startswith(ONLY_THEN) else ""
-        why = tell("low", why=_short(found[0].unknown[0])) if found[0].unknown else ""
-        words = f"{why} {tell('ask first')}{late} {sureness(found[0])}".strip()
-        yield Paragraph("decides", words, 7, (query.sql,))
+        late = found[0].confirm is not None and found[0].confirm.reading.startswith(ONLY_THEN)
+        yield Paragraph("decides", f"{sureness(found[0])}{f' {ONLY_THEN}' if late else ''}", 5)
         return
     reasons = Counter((each.why or each.missing, each.way_out) for each in diagnosis.undetermined)
     if reasons and (diagnosis.ruled_out or diagnosis.findings) and diagnosis.severity is not Severity.INFO:
@@ -377,7 +378,7 @@ def otherwise(diagnosis: Diagnosis) -> Iterator[Paragraph]:
 
 
 def sureness(finding: Finding) -> str:
-    """How sure a cause is, why, what would raise it, and what its entry is founded on."""
+    """How sure a cause is, why, and what would raise it."""
     fitting = [sign for sign in finding.evidence if merely_fits(finding, sign)]
     met, open_, query = len(finding.evidence) - len(fitting), len(finding.unknown), finding.confirm
     also = tell("place fits") if fitting else ""
@@ -385,11 +386,15 @@ def sureness(finding: Finding) -> str:
         also += tell("count against" if speaks_against(finding) else "count confirms")
     signs = tell("all signs" if not open_ and met > 1 else "signs", met=met)
     unknown = tell("unknown", open=open_, why=_short(finding.unknown[0])) if open_ else ""
-    parts = [tell("sureness", sure=sentence(finding.confidence), signs=signs, also=also, unknown=unknown)]
-    parts += [f"{sentence(counted_in_words(finding.reliability))}."] if finding.reliability else []
-    parts += [tell(lacking)] if (lacking := _for_high(finding)) else []
-    parts += [tell("founded", founded=FOUNDED_ON[finding.status])] if finding.status else []
-    return " ".join(parts)
+    lacking = _for_high(finding)
+    said = tell("sureness", sure=sentence(finding.confidence), signs=signs, also=also, unknown=unknown)
+    return f"{said} {tell(lacking)}" if lacking else said
+
+
+def founded(finding: Finding) -> str:
+    """How often such findings were right, and what the entry of the cause is founded on."""
+    counted = f"{sentence(counted_in_words(finding.reliability))}. " if finding.reliability else ""
+    return f"{counted}{tell('founded', founded=FOUNDED_ON[finding.status]) if finding.status else ''}".strip()
 
 
 def _for_high(finding: Finding) -> str:
@@ -417,7 +422,7 @@ def _also(diagnosis: Diagnosis, found: list[Finding]) -> Paragraph | None:
     others = found[1:] if found else diagnosis.findings if diagnosis.state == "Elsewhere" else ()
     costs = [(each, each.impact.share_of_db_time if each.impact else None) for each in others]
     told = [f"{each.title} ({each.cause}{f', {percent(cost)}' if cost else ''})" for each, cost in costs]
-    return Paragraph("also", f"{'; '.join(told)}.", 6) if told else None
+    return Paragraph("also", f"{'; '.join(told)}.", 8) if told else None
 
 
 MOST_CHANGED, MOST_EVENTS = 3, 3

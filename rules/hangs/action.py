@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from collectors.commands import WithheldError, command
 from collectors.model import Row, spoken, text
 from collectors.release import at_least
+from rules.formatting import Value, say
 from rules.hangs.graph import ChainGraph, first, kind_of, named, process_name, whole
 from rules.hangs.knowledge import event_of, knowledge, left_alone, query, state
 from rules.hangs.model import (
@@ -23,7 +24,6 @@ from rules.hangs.model import (
     MissingFact,
     WaitChain,
 )
-from rules.words import Value, say
 
 CANCEL_SINCE = {None: "18", "rds": "19"}
 """The first release with CANCEL SQL, by platform. Autonomous Database allows ALTER SYSTEM SET and KILL SESSION only."""

@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from collectors.commands import Given, command
 from rules.base import Frozen
-from rules.words import Value, say
+from rules.formatting import Value, say
 
 HOME = Path(__file__).parent / "hangs.yaml"
 

@@ -13,11 +13,10 @@ from collectors.capabilities import Capabilities, Readable, capabilities
 from collectors.capture import Capture, dump
 from collectors.errors import CollectError, SessionError
 from collectors.grants import KQRST_VIEW, NOTHING_IS_REPLACED, TRAITS, DatabaseKind, FoundKind
-from collectors.model import ROW_CACHE_LATCH, Reading, Snapshot, number
+from collectors.model import Reading, Snapshot, number
 from collectors.ondemand.blockers import look_for_blockers, read_each
 from collectors.ondemand.changes import read_changes, read_rarely
 from collectors.ondemand.check import ask_for_kind
-from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS, HolderProfile, profile
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, poll
 from rules.waiting import HANGING_SECONDS
@@ -118,27 +117,6 @@ def _watch(connection: Connection, first: Snapshot, seconds: float) -> Reading:
         burst.look(connection)
         time.sleep(min(EVERY_SECONDS, left))
     return burst.taken()
-
-
-def profile_holders(database: DatabaseSettings, settings: Settings, seconds: float, looks: int) -> HolderProfile:
-    """A profile of who holds the row cache latch. Raises NotApplicable, StatementError, SessionError."""
-    with _session(database, settings) as connection:
-        return profile(connection, ROW_CACHE_LATCH, seconds, looks)
-
-
-def holders_as_text(found: HolderProfile) -> str:
-    """A profile as lines for a terminal."""
-    lines = [f"{found.latch}: {found.looks} samples in {found.seconds:.1f} s"]
-    for held in found.held:
-        holder, lasting = held.holder, held.average_microseconds
-        who = ", ".join(part for part in (holder.username, holder.module, holder.program, holder.sql_id) if part)
-        each = "" if lasting is None else f", {lasting:,.0f} µs a hold"
-        lines.append(
-            f"  held in {held.looks / found.looks:6.1%} of the samples: session {holder.sid} ({who}), "
-            f"child at {holder.address}{each}"
-        )
-    lines += [f"  note: {found.note}"] if found.note else []
-    return "\n".join(map(visible, lines if found.held else [*lines, "  no session was seen holding it"]))
 
 
 def as_text(preflight: Preflight, *, whole: bool = True) -> str:
@@ -244,7 +222,7 @@ def named_databases(chosen: Settings, names: list[str] | None) -> list[DatabaseS
     return [known[name] for name in names] if names else chosen.watched
 
 
-# `latchscope capture` and `latchscope holders`: one visit to a configured database.
+# `latchscope capture`: one visit to a configured database.
 
 
 def capture(
@@ -269,24 +247,6 @@ def capture(
     except OSError as error:
         fail(unwritten(output, error))
     typer.echo(f"{output}: {len(taken.snapshots)} snapshots of {database}", err=True)
-
-
-def holders(
-    database: Annotated[str, typer.Argument(help="name in the configuration")],
-    seconds: Annotated[
-        float, typer.Option(min=0.1, max=MOST_SECONDS, callback=a_number, help="most seconds for the samples")
-    ] = 2.0,
-    looks: Annotated[int, typer.Option(min=1, max=MOST_LOOKS, help="most samples")] = MOST_LOOKS,
-    config: ConfigOption = CONFIG,
-) -> Answer:
-    """Profile who holds the row cache latch right now, and how long: many samples in one statement, on request only."""
-    chosen = settings_of(config)
-    (target,) = named_databases(chosen, [database])
-    try:
-        found = profile_holders(target, chosen, seconds, looks)
-    except CollectError as error:
-        fail(_of(database, error))
-    return Answer(found, holders_as_text(found))
 
 
 def _of(database: str, error: CollectError) -> str:

@@ -103,13 +103,13 @@ NARROWEST = 40
 _TABLE = re.compile(r"\S {2,}\S")
 """Headings of tables. A wrapped line would destroy their columns."""
 _STYLES = (
-    (r"(?mi)^critical(?=:)|severity critical\b", "bold red"),
+    (r"(?mi)^critical(?= waits|:)|severity critical\b", "bold red"),
     (r"(?mi)^warning(?=:)|severity warning\b", "bold yellow"),
     (r"(?mi)^notice(?=:)|severity notice\b", "bold cyan"),
-    (r"(?mi)^(?:fine|info)(?=:)|severity info\b", "bold green"),
+    (r"(?mi)^(?:fine|info|quiet)(?=:)|severity info\b", "bold green"),
     (r"(?m)^  (?:REFUSED|FAILED|CLOSED)(?= )", "bold red"),
     (r"(?m)^  ok(?= )", "green"),
-    (r"(?m)^ *Do(?=: )", "bold green"),
+    (r"(?m)^ *Do(?: now)?(?=: )", "bold green"),
     (r"(?m)^ *Do not(?=: )", "bold red"),
     (r"(?m)^ *[A-Z][a-z][A-Za-z ]{0,24}(?=: )", "bold"),
 )

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from getpass import getuser
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import quote
 
 import typer
@@ -15,12 +15,24 @@ from collectors.errors import InputError
 from collectors.model import Delta, NotComparable
 from rules.comparison.changes import Comparison
 from rules.comparison.compare import compare as compared
-from service.cli.common import CONFIG, ConfigOption, Form, StoreOption, TokenFileOption, UrlOption, settings_of, show
-from service.cli.messages import fail, say
+from service.cli.common import (
+    CONFIG,
+    ConfigOption,
+    Form,
+    StoreOption,
+    TokenFileOption,
+    UrlOption,
+    give,
+    settings_of,
+    show,
+)
+from service.cli.messages import Answer, fail, say
 from service.client import ServiceClient, ServiceRefused, token_of
-from service.escape import visible_json
+from service.escape import visible, visible_json
 from service.history.comparison import SETTLE, CannotCompare, ComparedWindows, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
+from service.history.month import hours, month_named
+from service.history.month import month as month_of
 from service.intake import inputs
 from service.render.comparison import as_markdown, as_text
 from service.state.window import BadWindow, iso, moment, parse_duration, parse_window
@@ -94,6 +106,39 @@ def mark(
     say(f"{database}: marked at {iso(kept.at)}: {kept.text} ({kept.id})")
 
 
+def month(
+    which: Annotated[str, typer.Argument(metavar="[MONTH]", help="YYYY-MM, this or last")] = "this",
+    format: Annotated[Literal["text", "json", "html"], typer.Option(help="how to print it; html is one page")] = "text",
+    store: StoreOption = None,
+    config: ConfigOption = CONFIG,
+) -> None:
+    """What a month cost on all databases, by cause and database, what remedied it and what is still open."""
+    try:
+        window = month_named(which, datetime.now(UTC))
+    except BadWindow as error:
+        fail(str(error))
+    with opened_store(store, config) as opened:
+        told = month_of(opened, window)
+    if format == "html":
+        from service.web.pages.export import month_as_html  # loads the pages, which no other form needs
+
+        typer.echo(month_as_html(told))
+        return
+    lines = [told.title, told.sentence]
+    for heading, sums in (("cause", told.causes), ("database", told.databases)):
+        lines += [
+            "",
+            f"Hours of DB time lost by {heading}",
+            *(f"{hours(one.hours_lost):>8}  {one.title}" for one in sums),
+        ]
+    for each in (each for each in told.troubles if each.outcome != "over"):
+        lines += ["", f"{each.begin:%d %b %H:%M}  {each.database}: {each.title}, {each.outcome}"]
+        if each.remedy:
+            sides = f"hours lost in an hour: {hours(each.lost_before)} before, {hours(each.lost_after)} after"
+            lines.append(f"    {each.remedy}; {sides}")
+    give(Answer(told, "\n".join(map(visible, lines))), as_json=format == "json")
+
+
 def _of_files(files: list[str], of_the_store: tuple[str | None, ...]) -> Comparison:
     if any(option is not None for option in of_the_store):
         fail("--mark, --before, --after, --span, --settle and --url need a database of the store; name it with --db")
@@ -137,8 +182,8 @@ def _of_store(db: str, sides: Mapping[str, str | None], store: str | None, confi
 
 
 @contextmanager
-def opened_store(url: str | None, config: Path, database: str) -> Iterator[Repository]:
-    """The named store, or the one of the configuration. The store and the database must exist."""
+def opened_store(url: str | None, config: Path, database: str | None = None) -> Iterator[Repository]:
+    """The named store, or the one of the configuration. The store and the database, if one is named, must exist."""
     chosen = None if url is not None else settings_of(config)
     try:
         address = url if chosen is None else chosen.store
@@ -151,8 +196,8 @@ def opened_store(url: str | None, config: Path, database: str) -> Iterator[Repos
     except STORE_ERRORS as error:
         fail(f"--store: {brief(error)}")
     try:
-        names = {*opened.names.all_databases().values(), *(each.name for each in (chosen.databases if chosen else ()))}
-        if database not in names:
+        names = {*opened.names.all(), *(each.name for each in (chosen.databases if chosen else ()))}
+        if database is not None and database not in names:
             fail(f"no database named {database}; the names are: {', '.join(sorted(names)) or 'none'}")
         yield opened
     except STORE_ERRORS as error:

@@ -14,10 +14,11 @@ import typer
 from pydantic import ValidationError
 
 from collectors.demo.scenarios import scenarios
+from collectors.grants import grantee
 from rules.model import Severity
 from service.cli.check import check
 from service.cli.common import CONFIG, ConfigOption, give, settings_of, write_whole
-from service.cli.messages import fail, say
+from service.cli.messages import Answer, fail, say
 from service.config import load
 from service.config.load import YamlText, meant, mistakes_of, place_of, refusals, warnings
 from service.config.logs import Audit
@@ -35,7 +36,7 @@ def validate(
     ] = None,
     config: Annotated[Path | None, typer.Option(help="alias of FILE, as in other commands", show_default=False)] = None,
     insecure: Annotated[bool, typer.Option(help="allow what `serve --insecure` allows")] = False,
-) -> None:
+) -> Answer:
     """Name every mistake of a configuration with its line and the way out. Exit 2 if there is one; connects to nothing."""
     if file is not None and config is not None:
         fail(f"{file} and --config {config} are two files; name one")
@@ -54,14 +55,16 @@ def validate(
     noted = [*_cut_values(found.text), *(notes(found.settings) if found.settings is not None else ())]
     for note in noted:
         say(f"{file}: note: {note}")
-    if mistakes:
+    told = [{"line": each.line, "where": each.where, "what": str(each)} for each in mistakes]
+    answer = Answer({"file": str(file), "mistakes": told, "notes": noted}, "", 2 if mistakes else 0)
+    if mistakes or found.settings is None:
         many = "mistake; correct it" if len(mistakes) == 1 else "mistakes; correct them"
         say(f"latchscope: {file} has {len(mistakes)} {many} and try again")
-        raise typer.Exit(2)
-    assert found.settings is not None
+        return answer
     count = len(found.settings.databases)
     outcome = f"{len(noted)} note{'' if len(noted) == 1 else 's'}" if noted else "no mistakes"
     say(f"{file}: {count} database{'' if count == 1 else 's'}; {outcome}")
+    return answer
 
 
 def _cut_values(text: YamlText) -> Iterator[str]:
@@ -131,6 +134,8 @@ def _untold_outages(chosen: Settings) -> Iterator[str]:
     ]
     names = [database.name for database in chosen.databases]
     silent = [name for name in names if not any(name in (channel.databases or names) for channel in telling)]
+    if chosen.notifications and chosen.public_url is None:
+        yield "no `public_url`, so the messages of notifications have no link to the page"
     if chosen.notifications and silent:
         yield (
             f"no notification says when {_few(silent)} does not answer; that takes a receiver with outage under `on` and "
@@ -249,7 +254,7 @@ def written(wanted: WantedDatabase) -> str:
     if wanted.password is not None:
         setting, value = wanted.password
         lines += [
-            f"    user: {json.dumps(wanted.user)}                    # C##… to watch a container database from its root",
+            f"    user: {json.dumps(wanted.user)}                    # without containers LATCHSCOPE, else C##…",
             f"    {setting}: {json.dumps(value)}    # read at each login, so a new password needs no restart",
         ]
     return "\n".join(lines) + "\n" + _REST
@@ -278,8 +283,9 @@ def _wanted(name: str | None, dsn: str | None, user: str | None, password: tuple
     if scripted:
         return WantedDatabase(name, dsn, "", None)
     if user is None:
-        ask = "  Oracle user (C##LATCHSCOPE in a container database)"
-        user = "LATCHSCOPE" if not _can_ask() else _asked(ask, "LATCHSCOPE", _usable_user)
+        ask = "  Oracle user (LATCHSCOPE in a database without containers)"
+        usual = grantee("LATCHSCOPE", "cdb")  # whom `latchscope grants` makes, unless it is asked for another kind
+        user = _asked(ask, usual, _usable_user) if _can_ask() else usual
     else:
         _given("--user", user, _usable_user)
     if password is None:
@@ -375,7 +381,7 @@ notify_cli = typer.Typer(no_args_is_help=True)
 def send_test(
     names: Annotated[list[str] | None, typer.Argument(help="names of receivers; default: all")] = None,
     config: ConfigOption = CONFIG,
-) -> None:
+) -> Answer:
     """Send each receiver a test message. Exit 1 if one did not accept it."""
     from service.notify.messages import receivers, try_out  # a start of latchscope for this command alone
 
@@ -386,14 +392,14 @@ def send_test(
     for name in names or ():
         if name not in known:
             fail(f"`notifications` and `webhooks` have no {name}; the names are: {', '.join(known)}")
-    audit, failed = Audit(settings.auth.audit_file), False
+    audit, results = Audit(settings.auth.audit_file), []
     try:
         for result in try_out(settings, [known[name] for name in names or known]):
-            failed = failed or result.why is not None
             audit.record("command line", "notify test", result.target, result.why or "sent")
-            outcome = f"not sent: {result.why}" if result.why else "sent"
-            typer.echo(visible(f"{result.target}: {outcome} ({result.service})"))
+            results.append(result)
     except MissingExtra as error:
         fail(str(error))
-    if failed:
-        raise typer.Exit(1)
+    outcomes = (
+        f"{each.target}: {f'not sent: {each.why}' if each.why else 'sent'} ({each.service})" for each in results
+    )
+    return Answer(results, "\n".join(map(visible, outcomes)), 1 if any(each.why for each in results) else 0)

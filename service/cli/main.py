@@ -155,11 +155,11 @@ class LatchscopeGroup(OneLineGroup):
             "demo": ("service.cli.serve:demo", "Serve scripted databases, to try it out"),
             "serve": ("service.cli.serve:serve", "Serve the databases of a configuration"),
             "top": ("service.cli.top:top", "Watch in the terminal"),
+            "month": ("service.cli.compare:month", "What a month cost and what ended it, to print or mail"),
             "mark": ("service.cli.compare:mark", "Mark a change, to compare before with after"),
             "mcp": ("service.cli.mcp:mcp", "Let an assistant read what REST answers"),
             "check": ("service.cli.check:check", "Try every view, and print the SQL for those that cannot be read"),
             "capture": ("service.cli.check:capture", "Write two snapshots to a file, to be diagnosed anywhere"),
-            "holders": ("service.cli.check:holders", "Profile who holds the row cache latch right now"),
         },
         "Set up": {
             "grants": ("service.cli.scripts:grants", "Print the least-privilege script for a user"),

@@ -56,13 +56,14 @@ def script(
         ),
     ] = "",
     leave: Annotated[bool, typer.Option("--exit", help="end SQL*Plus when the script is done")] = False,
+    hang: Annotated[bool, typer.Option("--hang", help="the short one: who holds what the others wait for")] = False,
 ) -> None:
     """Print a read-only SQL*Plus script for a sick instance. Diagnose the one file that it spools."""
     try:
         asked = list(questions(_chosen(confirm, catalogue())))
     except ValueError as wrong:
         fail(str(wrong))
-    typer.echo(sqlplus_script(seconds, min(samples, seconds), asked, leave=leave), nl=False)
+    typer.echo(sqlplus_script(seconds, min(samples, seconds), asked, leave=leave, hang=hang), nl=False)
 
 
 def _chosen(ids: str, causes: Mapping[str, Cause]) -> list[Cause]:

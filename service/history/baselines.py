@@ -43,18 +43,26 @@ def slots(at: datetime) -> Mapping[int, Scope]:
 
 def usual_at(store: Repository, database: str, at: datetime) -> Mapping[str, UsualRange]:
     """The usual figures at a time. Empty without enough history."""
-    scopes = slots(at)
-    rows = {
-        (baseline.metric, baseline.hour_of_week): baseline for baseline in store.baselines.at(database, list(scopes))
+    return {figure: usual for figure, (usual,) in usual_over(store, database, [at]).items() if usual}
+
+
+def usual_over(
+    store: Repository, database: str, hours: Sequence[datetime]
+) -> Mapping[str, tuple[UsualRange | None, ...]]:
+    """The usual value in each hour, by figure. None in an hour without enough history; a figure without any is left out."""
+    slotted = [slots(at) for at in hours]
+    scopes = {slot: scope for each in slotted for slot, scope in each.items()}
+    kept = {
+        (row.metric, row.hour_of_week): UsualRange(
+            median=row.median, low=row.low, high=row.high, samples=row.n, scope=scopes[row.hour_of_week]
+        )
+        for row in store.baselines.at(database, sorted(scopes))
     }
-    found: dict[str, UsualRange] = {}
-    for figure in SOURCES:
-        for slot, scope in scopes.items():
-            if figure not in found and (baseline := rows.get((figure, slot))) is not None:
-                found[figure] = UsualRange(
-                    median=baseline.median, low=baseline.low, high=baseline.high, samples=baseline.n, scope=scope
-                )
-    return found
+    found = {
+        figure: tuple(next((kept[figure, slot] for slot in each if (figure, slot) in kept), None) for each in slotted)
+        for figure in SOURCES
+    }
+    return {figure: values for figure, values in found.items() if any(values)}
 
 
 def learn(store: Repository, database: str, now: datetime) -> int:

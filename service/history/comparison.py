@@ -15,7 +15,7 @@ from service.history.baselines import usual_at
 from service.state.board import MINUTES, MonitoredDatabase
 from service.state.episodes import Episode
 from service.state.window import Window
-from service.store.episodes import EpisodeAtMark, LastMark, Mark
+from service.store.episodes import LastMark, Mark
 from service.store.repository import Repository
 from service.store.snapshots import REACH
 
@@ -115,9 +115,12 @@ def around(store: Repository, mark: Mark, span: timedelta | None = None, settle:
         raise TooEarly(f"nothing of {mark.database} is kept around the mark; wait until it is polled")
     length = min(before.length, after.length, longest)
     before, after = Window(before.end - length, before.end), Window(after.begin, after.begin + length)
-    cut = (f"{words} cuts the window" for words in named if length < longest)
-    notes = (*windows.notes, *_shorter(span, length), *cut)
-    return ComparedWindows(before, after, notes, windows.came_back, limits)
+    notes = list(windows.notes)
+    if span is not None and length < span:
+        asked, used = (f"{duration.total_seconds():,.0f} s" for duration in (span, length))
+        notes.append(f"windows of {asked} were requested, {used} can be used on both sides of the mark")
+    notes += [f"{words} cuts the window" for words in named if length < longest]
+    return ComparedWindows(before, after, tuple(notes), windows.came_back, limits)
 
 
 def _cuts(
@@ -128,13 +131,6 @@ def _cuts(
         if other.id != mark.id:
             yield other.at, f"the mark `{other.text}` of {other.at:%Y-%m-%d %H:%M:%S} UTC", True
     yield from ((at, "a restart", False) for at in restarts)
-
-
-def _shorter(span: timedelta | None, length: timedelta) -> Iterator[str]:
-    """A note if less can be used than requested."""
-    if span is not None and length < span:
-        asked, used = (f"{duration.total_seconds():,.0f} s" for duration in (span, length))
-        yield f"windows of {asked} were requested, {used} can be used on both sides of the mark"
 
 
 def _within_the_trouble(store: Repository, mark: Mark, within: ComparedWindows, settle: timedelta) -> ComparedWindows:
@@ -149,7 +145,9 @@ def _within_the_trouble(store: Repository, mark: Mark, within: ComparedWindows, 
         return within
     begin = max(within.before.begin, min(episode.begin for episode in lasting) + settle)
     until = max(min(episode.last_seen if episode.end else mark.at, mark.at) for episode in lasting)
-    again = list(_again(found, {episode.cause for episode in lasting}, mark.at))
+    causes = {episode.cause for episode in lasting}
+    later = (episode for episode in found if episode.cause in causes and episode.begin > mark.at)
+    again = sorted(later, key=lambda episode: episode.begin)
     end = min((within.after.end, *(episode.begin for episode in again)))
     drained = max((each.end for each in lasting if each.end and each.last_seen <= within.after.begin), default=mark.at)
     notes = (
@@ -159,12 +157,6 @@ def _within_the_trouble(store: Repository, mark: Mark, within: ComparedWindows, 
     before = Window(begin if begin < until else within.before.begin, until)
     came_back = next((CameBack(cause=each.cause, name=each.title, at=each.begin) for each in again), None)
     return ComparedWindows(before, Window(max(within.after.begin, drained), end), tuple(notes), came_back)
-
-
-def _again(found: Sequence[Episode], causes: set[str], since: datetime) -> Iterator[Episode]:
-    """Later episodes of the same causes, the earliest first."""
-    later = (episode for episode in found if episode.cause in causes and episode.begin > since)
-    return iter(sorted(later, key=lambda episode: episode.begin))
 
 
 def _enough(
@@ -257,7 +249,7 @@ def outcome_of(last: LastMark) -> MarkOutcome:
     return MarkOutcome(last.mark, _outcome(episode, last), episode.verdict)
 
 
-def _outcome(episode: EpisodeAtMark, last: LastMark) -> Outcome:
+def _outcome(episode: Episode, last: LastMark) -> Outcome:
     if episode.verdict_kind == "verified":
         return "helped, then came back" if episode.cause in last.after else "helped"
     if episode.verdict_kind is None:

@@ -4,7 +4,7 @@ Chosen figures are columns of each poll and hour. Details, such as those of a ch
 minute, and at each poll of a problem, for the first days; later every five minutes, then every hour.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -13,10 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Snapshot
-from rules.baseline import Scope, UsualRange
-from service.history.baselines import SOURCES, slots
 from service.state.window import Window
-from service.store.episodes import Baseline
 from service.store.polls import CurvePage, Values, moments
 from service.store.repository import Repository
 from service.store.snapshots import Details, DetailSeries
@@ -34,7 +31,7 @@ PER_SECOND, SECONDS = "per second", "seconds per second"
 class Named:
     """One figure: its description and unit; the column of polls and hours that it is, or a column of a view as details.
 
-    `match`: the members of the key of its rows; `of`: the name of one, from its key. `level`: a gauge, no counter.
+    `match`: what members of the key of its rows may be; `of`: the name of one, from its key. `level`: a gauge, no counter.
     """
 
     title: str
@@ -42,14 +39,14 @@ class Named:
     figure: str = ""
     view: str = ""
     column: str = ""
-    match: Mapping[str, object] = field(default_factory=dict)
+    match: Mapping[str, Collection[object]] = field(default_factory=dict)
     of: Callable[[SeriesKey, Caches], str | None] = lambda key, caches: None
     scale: float = 1.0
     level: bool = False
 
     def takes(self, series: DetailSeries) -> bool:
-        """Whether the details are some of its own."""
-        return (series.view, series.column) == (self.view, self.column) and self.match.items() <= series.key.items()
+        """Whether these details of its column are some of its own."""
+        return all(series.key.get(name) in allowed for name, allowed in self.match.items())
 
 
 def _child(key: SeriesKey, caches: Caches) -> str:
@@ -76,18 +73,18 @@ def _caches(title: str, column: str, unit: str = PER_SECOND) -> Named:
 
 
 def _places(title: str, column: str) -> Named:
-    of = {"parent_name": ROW_CACHE_LATCH}
+    of = {"parent_name": (ROW_CACHE_LATCH,)}
     return Named(title, view="v$latch_misses", column=column, match=of, of=_by("location"))
 
 
 def _events(title: str, column: str, unit: str = PER_SECOND, scale: float = 1.0, event: str = "") -> Named:
-    match = {"event": event} if event else {}
+    match = {"event": (event,)} if event else {}
     of = _by("event") if not event else lambda key, caches: None
     return Named(title, unit, view="v$system_event", column=column, match=match, of=of, scale=scale)
 
 
 OF_ALL = "of all row cache child latches"
-LATCH = {"name": ROW_CACHE_LATCH}
+LATCH = {"name": (ROW_CACHE_LATCH,)}
 NAMED: Mapping[str, Named] = {
     "child_gets": _children("gets", "gets"),
     "child_misses": _children("misses", "misses"),
@@ -129,7 +126,7 @@ NAMED: Mapping[str, Named] = {
     "hard_parses": Named("hard parses", figure="hard_parses"),
     "logons": Named("logons", figure="logons"),
     "commits": Named("commits by users", figure="commits"),
-    "rollbacks": Named("rollbacks by users", view="v$sysstat", column="value", match={"name": "user rollbacks"}),
+    "rollbacks": Named("rollbacks by users", view="v$sysstat", column="value", match={"name": ("user rollbacks",)}),
     "db_time": Named("DB time", SECONDS, figure="db_time"),
     "db_cpu": Named("DB CPU", SECONDS, figure="db_cpu"),
 }
@@ -262,7 +259,7 @@ def told(values: Values) -> tuple[float | None, ...]:
     return tuple(None if value != value else value for value in values.tolist())
 
 
-# usual_over(): the usual figures of a database hour by hour over a window, for a quiet line in its charts.
+# The hours of a window, for a quiet line of what is usual in its charts.
 
 HOUR = timedelta(hours=1)
 MOST_HOURS = 24 * 92
@@ -283,23 +280,3 @@ def hours_of(window: Window) -> tuple[datetime, ...]:
     first = window.begin.replace(minute=0, second=0, microsecond=0)
     count = min(int((window.end - first) / HOUR) + 1, MOST_HOURS)
     return tuple(first + place * HOUR for place in range(count))
-
-
-def usual_over(
-    store: Repository, database: str, hours: Sequence[datetime]
-) -> Mapping[str, tuple[UsualRange | None, ...]]:
-    """The usual value in each hour, by figure. None in an hour without enough history; a figure without any is left out."""
-    slotted = [slots(at) for at in hours]
-    kept: dict[str, dict[int, Baseline]] = {figure: {} for figure in SOURCES}
-    for baseline in store.baselines.at(database, sorted({slot for each in slotted for slot in each})):
-        if baseline.metric in kept:
-            kept[baseline.metric][baseline.hour_of_week] = baseline
-    found = {figure: tuple(_closest(known, each) for each in slotted) for figure, known in kept.items()}
-    return {figure: values for figure, values in found.items() if any(values)}
-
-
-def _closest(known: Mapping[int, Baseline], scopes: Mapping[int, Scope]) -> UsualRange | None:
-    for slot, scope in scopes.items():
-        if (kept := known.get(slot)) is not None:
-            return UsualRange(median=kept.median, low=kept.low, high=kept.high, samples=kept.n, scope=scope)
-    return None

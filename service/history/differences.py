@@ -5,19 +5,20 @@ differences can be compared. A poll across an edge of the stretch would mix both
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from math import isclose
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collectors.model import Delta, Missing, Snapshot, number, text
-from rules.containers import NAMES, VIEW, container_waits
+from collectors.model import Missing, Snapshot
+from rules.containers import NAMES, VIEW
 from rules.formatting import rough, whole_percent
-from rules.waits import IDLE_SESSIONS
-from service.history.curves import MICRO, NAMED, Caches
+from rules.waits import IDLE_SESSIONS, ROW_CACHE_SURFACES, SURFACE_EVENTS
+from service.history.curves import MICRO, NAMED, SECONDS, Caches, Named, SeriesKey
 from service.state.window import BadWindow, Window
 from service.store.polls import CurvePage, Times, Values
 from service.store.repository import Repository
@@ -61,8 +62,28 @@ CURES = {
 Sides = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 """Which intervals are in the stretch, and which in the rest of its hour."""
 CONTAINERS = "container_wait_seconds"
-TITLE = "foreground time waited for the row cache by a container"
-SECONDS = "seconds per second"
+NO_CONTAINERS = (
+    f"{VIEW} has no such row: either no session has waited since the start, or latchscope polls inside a container"
+)
+
+
+def _container(key: SeriesKey, names: Caches) -> str:
+    number = int(key["con_id"])
+    return f"container {number} ({names[number]})" if names.get(number) else f"container {number}"
+
+
+GROUPS: Mapping[str, Named] = {name: NAMED[name] for name in METRICS} | {
+    CONTAINERS: Named(
+        "foreground time waited for the row cache by a container",
+        SECONDS,
+        view=VIEW,
+        column="time_waited_micro_fg",
+        match={"event": [SURFACE_EVENTS[surface] for surface in ROW_CACHE_SURFACES]},
+        of=_container,
+        scale=MICRO,
+    )
+}
+"""The groups of an answer. Containers are in no other history."""
 OF_TIME = (SECONDS, "sessions")
 """Units of which 1 means that one session waits all the time."""
 
@@ -174,20 +195,12 @@ def differences(
     around = hour_around(stretch, now or datetime.now(UTC))
     until = around.end + SLACK_TIME  # the store leaves out what ends there
     page = store.history.page(database, ("waiting",), around.begin, until, "poll")
-    asked = [name for name in METRICS if not _not_asked(NAMED[name].view, newest)]
-    wanted = [(NAMED[name].view, NAMED[name].column) for name in asked if name != COST]
+    asked = [name for name in GROUPS if not _not_asked(GROUPS[name].view, newest)]
+    wanted = [(GROUPS[name].view, GROUPS[name].column) for name in asked if name != COST]
     details = store.snapshots.details(database, wanted, around.begin, around.end, newest, most=None)
-    found = compared(page, details, database, stretch, around, caches or {}, asked)
-    if found.cannot_tell or _not_asked(VIEW, newest):
-        return found
-    pieces = Window(around.begin, stretch.begin), stretch, Window(stretch.end, around.end)
-    before, inside, after = (
-        store.snapshots.delta_over(database, piece.begin, piece.end, piece.begin - SLACK_TIME, piece.end + SLACK_TIME)
-        for piece in pieces
-    )
-    rest = [delta for delta in (before, after) if isinstance(delta, Delta)]
-    group = containers(inside if isinstance(inside, Delta) else None, rest)
-    return replace(found, groups=(*found.groups, group) if group else found.groups)
+    containers = newest.rows(NAMES) if newest else ()
+    names = {int(str(row["con_id"])): str(row.get("name") or "") for row in containers}
+    return compared(page, details, database, stretch, around, caches or {}, asked, names)
 
 
 def compared(
@@ -198,8 +211,9 @@ def compared(
     around: Window,
     caches: Caches,
     metrics: Sequence[str] = METRICS,
+    containers: Caches = MappingProxyType({}),
 ) -> Differences:
-    """The same of polls and details that were read, without containers. The page has the polls of the hour."""
+    """The same of polls and details that were read. The page has the polls of the hour; `containers` names them."""
     polls = Spans(page.begins, page.ends, page.seconds)
     kept = Spans(details.times[:-1], details.times[1:], np.where(details.same, details.seconds, np.nan))
     inside, outside = polls.sides(stretch, around)
@@ -214,17 +228,21 @@ def compared(
     )
     groups = []
     for name in metrics if few is None else ():
-        metric = NAMED[name]
+        metric = GROUPS[name]
         if name == COST:
             waiting = page.values["waiting"]
             groups.append(_group(name, [(ALL, waiting)], polls, (inside, outside), ~np.isnan(waiting)))
             continue
         members = defaultdict[str, list[Values]](list)
         for series in details.series[metric.view, metric.column]:
-            rates = details.changes(series) / details.seconds * metric.scale
-            members[metric.of(series.key, caches) or ALL].append(rates)
+            if metric.takes(series):
+                rates = details.changes(series) / details.seconds * metric.scale
+                members[metric.of(series.key, containers if name == CONTAINERS else caches) or ALL].append(rates)
         together = [(of, np.sum(rates, axis=0)) for of, rates in members.items()]
-        groups.append(_group(name, together, kept, kept.sides(stretch, around), details.read[metric.view]))
+        group = _group(name, together, kept, kept.sides(stretch, around), details.read[metric.view])
+        if name == CONTAINERS and not members and not group.cannot_tell:
+            group = replace(group, cannot_tell=NO_CONTAINERS)
+        groups.append(group)
     seconds = [float(np.nansum(polls.seconds[side])) for side in (inside, outside)]
     return Differences(
         database=database,
@@ -271,7 +289,7 @@ def _group(
     name: str, members: Sequence[tuple[str, Values]], spans: Spans, sides: Sides, read: NDArray[np.bool_]
 ) -> DifferenceGroup:
     """The rates of members over these spans. `read`: where their view was read."""
-    metric, (inside, outside) = NAMED[name], sides
+    metric, (inside, outside) = GROUPS[name], sides
     covered = [float(np.nansum(spans.seconds[side & read])) for side in sides]
     if min(int((side & read).sum()) for side in sides) < LEAST_POLLS:
         enough = min(int(side.sum()) for side in sides) >= LEAST_POLLS
@@ -331,36 +349,3 @@ def shared(members: Sequence[Difference]) -> tuple[Difference, ...]:
         for member in moved
     )
     return tuple(sorted(told, key=lambda member: (member.difference is None, -abs(member.difference or 0), member.of)))
-
-
-def containers(stretch: Delta | None, rest: Sequence[Delta]) -> DifferenceGroup | None:
-    """Time that sessions of each container waited, from snapshots. None for a release without containers."""
-    pieces = [stretch, *rest] if stretch and rest else []
-    gaps = [reading for delta in pieces if isinstance(reading := delta.read(VIEW), Missing)]
-    if gaps and all(gap.kind == "not_asked" for gap in gaps):
-        return None
-    seconds = [sum(delta.basis.seconds or 0.0 for delta in side) for side in (pieces[:1], pieces[1:])]
-    waited = [waits for delta in pieces if (waits := container_waits(delta)) is not None]
-    if not pieces:
-        why = "these figures come from snapshots; those of this time are not kept, or the instance restarted"
-    elif gaps:
-        why = gaps[0].why
-    elif len(waited) < len(pieces):
-        why = f"a counter of {VIEW} misbehaved, or it has more rows than are read"
-    elif not any(waited):
-        why = f"{VIEW} has no such row: either no session has waited since the start, or latchscope polls inside a container"
-    else:
-        why = None
-    if why:
-        return DifferenceGroup(CONTAINERS, TITLE, SECONDS, seconds[0], seconds[1], (), why)
-    names = {number(row.get("con_id")): text(row.get("name")) for delta in pieces for row in delta.rows(NAMES)}
-    members = [
-        difference(
-            f"container {con_id}{f' ({names[con_id]})' if names.get(con_id) else ''}",
-            waited[0][con_id] * MICRO / seconds[0],
-            sum(each[con_id] for each in waited[1:]) * MICRO / seconds[1],
-            IDLE_SESSIONS,
-        )
-        for con_id in sorted({con_id for each in waited for con_id in each})
-    ]
-    return DifferenceGroup(CONTAINERS, TITLE, SECONDS, seconds[0], seconds[1], shared(members))

@@ -79,6 +79,10 @@ LOOK_BACK = 2 * SPAN
 """An older ended episode keeps its verdict: its windows are full."""
 
 
+MOST_JUDGED = 100_000
+"""Episodes of that time in all databases."""
+
+
 class Verifier:
     """Records verdicts in the store. `do` is a round of the job."""
 
@@ -87,7 +91,8 @@ class Verifier:
 
     def do(self, now: datetime) -> None:
         """Judge every trouble that ended recently after a mark. Raises what the store does."""
-        for episode in self._ended(now - LOOK_BACK, now):
+        every = self._store.episodes.between(None, now - LOOK_BACK, now + timedelta(hours=1), limit=MOST_JUDGED).items
+        for episode in every:
             mark = mark_of(self._store, episode)
             judged = None if mark is None else verdict(self._store, episode, mark)
             known = (episode.verdict_kind, episode.verdict, episode.prediction)
@@ -95,16 +100,6 @@ class Verifier:
                 self._store.episodes.verdict(episode.database, episode.cause, episode.begin, *judged)
                 if judged[0] == "verified" and episode.verdict_kind != "verified":
                     self._verified(episode)
-
-    def _ended(self, begin: datetime, now: datetime) -> list[Episode]:
-        found: list[Episode] = []
-        cursor: str | None = None
-        while True:
-            page = self._store.episodes.between(None, begin, now + timedelta(hours=1), cursor)
-            found += [episode for episode in page.items if episode.end is not None]
-            cursor = page.cursor
-            if cursor is None:
-                return found
 
 
 def mark_of(store: Repository, episode: Episode) -> Mark | None:
@@ -194,7 +189,7 @@ class Outcomes(Collector):
         configured = self._store.names.databases(
             watched.name for watched in self._board
         )  # known, whether it ever answers
-        left = set(self._store.names.all_databases().values()) - configured.keys()
+        left = set(self._store.names.all()) - configured.keys()
         self._retired = {name: self._retired.get(name, now) for name in sorted(left)}
         newest = self._store.marks.newest(now - FIRST_LOOK, now + CLOCK_AHEAD)
         self._marks = {

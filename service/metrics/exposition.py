@@ -84,11 +84,8 @@ def _first_screen(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator
     worse = max(Severity(labels["severity"]).rank for labels in told) < diagnosis.severity.rank
     told += [_unexplained(diagnosis.severity)] if worse else []
     for labels in told:
-        yield (
-            "latchscope_verdict_info",
-            1,
-            {**labels, "severity": "quiet"} if quiet and labels["severity"] == "info" else labels,
-        )
+        calm = {"severity": "quiet"} if quiet and labels["severity"] == "info" else {}
+        yield "latchscope_verdict_info", 1, {**labels, **calm}
 
 
 def _beside(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[Labels]:
@@ -97,7 +94,7 @@ def _beside(diagnosis: Diagnosis, episodes: Sequence[Episode]) -> Iterator[Label
     for finding in diagnosis.findings:
         known = catalogue().get(finding.cause)
         if known and finding.severity is not Severity.INFO and finding.cause not in lasting:
-            yield _words(finding.cause, *_sentences(known, finding, finding.cache, finding.severity))
+            yield _of_cause(known, finding, finding.cache, finding.severity)
     strange = worst(severity_of(trouble) or Severity.INFO for trouble in board.strange(diagnosis, episodes))
     if strange is not Severity.INFO:
         yield _unexplained(strange)
@@ -112,15 +109,15 @@ def _lasting(episode: Episode, finding: Finding | None, diagnosis: Diagnosis) ->
         return _told(told, Severity.INFO if gone else episode.severity, episode.cause, episode.cache)
     known = catalogue().get(episode.cause)
     if known is None:
-        return _words(episode.cause, episode.title, episode.cache, episode.severity, "")
-    return _words(episode.cause, *_sentences(known, finding, episode.cache, episode.severity))
+        return _words(episode.cause, episode.cache, episode.severity, episode.title, "")
+    return _of_cause(known, finding, episode.cache, episode.severity)
 
 
 def _of_the_poll(diagnosis: Diagnosis) -> Labels:
     """Without episodes: the first finding of the poll, that nothing is wrong, or that nothing is known."""
     finding = diagnosis.findings[0] if diagnosis.findings else None
     if finding is not None and (known := catalogue().get(finding.cause)):
-        return _words(finding.cause, *_sentences(known, finding, finding.cache, finding.severity))
+        return _of_cause(known, finding, finding.cache, finding.severity)
     return _told(first_screen(diagnosis), diagnosis.severity)
 
 
@@ -130,27 +127,22 @@ def _unexplained(severity: Severity) -> Labels:
 
 def _told(told: FirstScreen, severity: Severity, cause: str = "", cache: str | None = None) -> Labels:
     """The words where no cause is found."""
-    return _words(cause, told.title, cache, severity, told.do, do_not=told.do_not)
+    return _words(cause, cache, severity, told.title, told.do, do_not=told.do_not)
 
 
-def _sentences(
-    known: Cause, finding: Finding | None, cache: str | None, severity: Severity
-) -> tuple[str, str | None, Severity, str, str, str]:
-    """Title, cache, severity, action, check and what not to do, as sure as the finding.
-
-    Without figures, because they would start new series.
-    """
-    title, action, check = known.title, known.do_now, known.check_first or ""
+def _of_cause(known: Cause, finding: Finding | None, cache: str | None, severity: Severity) -> Labels:
+    """The words of a cause, as sure as the finding. Without figures, because they would start new series."""
+    title, action = known.title, known.do_now
     if finding is not None:
         against = speaks_against(finding)
         title = hedged(known.title, known.hedge_after, finding.confidence, against is not None)
         unsure, asked = finding.confidence is Confidence.LOW, known.confirm is not None
         action = as_sure(action, unsure=unsure, asked=asked, against=AGAINST if against else None)
-    return title, cache, severity, action, check, known.do_not
+    return _words(known.id, cache, severity, title, action, known.check_first or "", known.do_not)
 
 
 def _words(
-    cause: str, title: str, cache: str | None, severity: Severity, action: str, check: str = "", do_not: str = ""
+    cause: str, cache: str | None, severity: Severity, title: str, action: str, check: str = "", do_not: str = ""
 ) -> Labels:
     return {
         "cause": cause,

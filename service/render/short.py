@@ -9,10 +9,12 @@ from service.render.parts import code_lines, wrapped
 
 MOST_LINES = 12
 """With the line that names the input and the one that says how to read on."""
+HEAVIEST = 9
+"""The weight of what is never left out, nor its statements."""
 
 
 def first_lines(paragraphs: Sequence[Paragraph], most: int | None) -> list[str]:
-    """The paragraphs as lines, at most `most`. The lightest lose sentences, then statements; what to do stays longest."""
+    """The paragraphs as lines, at most `most`. The lightest lose sentences, then statements; of weight 5 and less all goes."""
     shown = list(paragraphs)
     lines = [_lines(each) for each in shown]
     for cut, weights in _CUTS if most is not None else ():
@@ -24,17 +26,20 @@ def first_lines(paragraphs: Sequence[Paragraph], most: int | None) -> list[str]:
 
 
 def _lines(paragraph: Paragraph) -> list[str]:
-    words = (
-        wrapped(f"{paragraph.label}: {paragraph.words}" if paragraph.label else paragraph.words)
-        if paragraph.words
-        else []
-    )
-    return [*words, *(line for code in paragraph.code for line in code_lines(code, "  "))]
+    label = f"{paragraph.label}: " if paragraph.label else ""
+    lines = wrapped(f"{label}{paragraph.words}") if paragraph.words else []
+    for place, code in enumerate(paragraph.code):
+        lines += code_lines(code, "  ", whole=place > 0)
+    return lines
 
 
-def _first_sentence(paragraph: Paragraph) -> Paragraph:
-    first, stop, _ = paragraph.words.partition(". ")
-    return replace(paragraph, words=f"{first}{stop.strip()}")
+def _sentences(paragraph: Paragraph) -> Paragraph:
+    """Its first sentence; of the weightiest the first two."""
+    if not paragraph.words:
+        return paragraph
+    kept = paragraph.words.split(". ")[: 2 if paragraph.weight == HEAVIEST else 1]
+    words = ". ".join(kept)
+    return replace(paragraph, words=words if words.endswith((".", "?")) else f"{words}.")
 
 
 def _without_code(paragraph: Paragraph) -> Paragraph:
@@ -46,11 +51,12 @@ def _left_out(paragraph: Paragraph) -> Paragraph:
 
 
 _CUTS = (
-    (_first_sentence, range(9)),
+    (_sentences, range(9)),
     (_left_out, range(6)),
     (_without_code, range(9)),
-    (_left_out, range(7, 8)),
-    (_first_sentence, range(10)),
+    (_sentences, range(10)),
+    (_left_out, range(7)),
+    (_left_out, range(8)),
 )
 """What is cut one after the other until the lines fit, and of which weights."""
 

@@ -10,34 +10,21 @@ import gzip
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Connection,
-    Engine,
-    LargeBinary,
-    Table,
-    and_,
-    func,
-    literal,
-    or_,
-    select,
-    text,
-    type_coerce,
-)
+from pydantic_core import to_json
+from sqlalchemy import Column, Connection, Engine, LargeBinary, Table, func, literal, select, text
 
 from service.store.migrations import to_0015
 from service.store.migrations.old_exports import OldFigures, is_old
 from service.store.repository import Repository
-from service.store.rows import insert_new, insert_raw
-from service.store.snapshots import HEAD, WITH_FRAME, Day, LostFrame, day_of, frame_of, head_of, packed, plain_body
-from service.store.tables import HOURS, POLLS, SUMS, Base, Millis, StoredDatabase, StoredSnapshot, UtcTime, moment
+from service.store.rows import insert_new
+from service.store.snapshots import HEAD, WITH_FRAME, Day, LostFrame, day_of, frame_of, head_of, unpacked
+from service.store.tables import DATABASES, EPISODES, HOURS, METADATA, POLLS, SNAPSHOTS, SUMS, UtcTime, moment
 
 # Whether a store is undamaged: the engine's own check, orphaned rows, gaps between polls, hours that are not the sum of theirs.
 
@@ -67,7 +54,8 @@ def problems(engine: Engine) -> Iterator[str]:
             if count := connection.scalar(text(_ORPHANS.format(table=table))):
                 yield f"{count} databases of {table} are not in databases"
         yield from _shortened(
-            f"{name}: {_gap(gap)} before {_time(at)}" for name, at, gap in connection.execute(text(_GAPS)).all()
+            f"{name}: {abs(gap) / 1000:.1f} s {'are missing' if gap > 0 else 'count twice'} before {_time(at)}"
+            for name, at, gap in connection.execute(text(_GAPS)).all()
         )
         yield from _frames(connection)
         yield from _shortened(_hours(connection))
@@ -86,9 +74,9 @@ def left_over(engine: Engine) -> str | None:
 
 def _frames(connection: Connection) -> Iterator[str]:
     """Snapshots that cannot be read, because their frame is missing."""
-    table = StoredSnapshot
-    head = func.substr(table.body, 1, HEAD)
-    rows = connection.execute(select(table.database, table.taken_at, head).order_by(table.database, table.taken_at))
+    of = SNAPSHOTS.c
+    head = func.substr(of.body, 1, HEAD)
+    rows = connection.execute(select(of.database, of.taken_at, head).order_by(of.database, of.taken_at))
     lost: Counter[Day] = Counter()
     heads: dict[Day, bytes | None] = {}
     for database, at, begun in rows.all():
@@ -121,34 +109,22 @@ def _postgresql(connection: Connection) -> Iterator[str]:
 
 def _hours(connection: Connection) -> Iterator[str]:
     """Hours that differ from the sum of their polls, if all of those are there; and hours that were never summed."""
-    at = type_coerce(POLLS.c.at, BigInteger)
-    hour = at - at % literal(3_600_000, BigInteger)
+    hour = (POLLS.c.at - POLLS.c.at % literal(3_600_000, POLLS.c.at.type)).label("at")
     # An hour of 0.2.0 has the sleeps of one child latch, one of ours those of the hottest of each poll.
-    names_summed = [name for name in ("seconds", *SUMS) if name != "hot_child_sleeps"]
-    sums = {name: func.sum(POLLS.c[name]).label(name) for name in names_summed}
-    polls = select(POLLS.c.database_id, hour.label("at"), func.count().label("polls"), *sums.values())
-    summed = polls.group_by(POLLS.c.database_id, hour).subquery()
-    of = type_coerce(HOURS.c.at, BigInteger)
-    same = and_(HOURS.c.database_id == summed.c.database_id, of == summed.c.at)
-    wrong = {
-        name: func.abs(HOURS.c[name] - summed.c[name]) > literal(1e-6) + literal(1e-9) * func.abs(summed.c[name])
-        for name in sums
-    }
-    names = StoredDatabase.name
-    query = select(names, summed.c.at, *(column for name in sums for column in (HOURS.c[name], summed.c[name])))
-    joined = query.join(StoredDatabase, StoredDatabase.id == summed.c.database_id).join(HOURS, same)
-    for name, begun, *pairs in connection.execute(joined.where(HOURS.c.polls == summed.c.polls, or_(*wrong.values()))):
-        for figure, kept, told in zip(sums, pairs[::2], pairs[1::2], strict=True):
-            if None not in (kept, told) and abs(kept - told) > 1e-6 + 1e-9 * abs(told):
-                yield f"{name}: the hour of {_time(begun)} has {kept:g} of {figure}, its polls sum to {told:g}"
-    newest = select(func.max(at)).where(POLLS.c.database_id == summed.c.database_id).scalar_subquery()
-    never = (
-        select(names, summed.c.at)
-        .join(StoredDatabase, StoredDatabase.id == summed.c.database_id)
-        .outerjoin(HOURS, same)
-    )
-    for name, begun in connection.execute(never.where(of.is_(None), summed.c.at + 7_200_000 < newest)):
-        yield f"{name}: the polls of {_time(begun)} are in no hour"
+    names = [name for name in ("seconds", *SUMS) if name != "hot_child_sleeps"]
+    sums = [func.sum(POLLS.c[name]).label(name) for name in names]
+    summed = select(hour, func.count().label("polls"), *sums).group_by(hour).order_by(hour)
+    for number, database in connection.execute(select(DATABASES)).all():
+        hours = connection.execute(select(HOURS).where(HOURS.c.database_id == number))
+        kept = {row.at: row._asdict() for row in hours}
+        told = connection.execute(summed.where(POLLS.c.database_id == number)).mappings().all()
+        for row in told:
+            known = kept.get(row["at"], {})
+            if not known and row["at"] + 7_200_000 < told[-1]["at"] + 3_600_000:
+                yield f"{database}: the polls of {_time(row['at'])} are in no hour"
+            for name in names if known and known["polls"] == row["polls"] else ():
+                if None not in (a := known[name], b := row[name]) and abs(a - b) > 1e-6 + 1e-9 * abs(b):
+                    yield f"{database}: the hour of {_time(row['at'])} has {a:g} of {name}, its polls sum to {b:g}"
 
 
 def _shortened(lines: Iterator[str]) -> Iterator[str]:
@@ -158,12 +134,6 @@ def _shortened(lines: Iterator[str]) -> Iterator[str]:
             yield f"… and {1 + sum(1 for _ in lines)} more of this kind"
             return
         yield line
-
-
-def _gap(milliseconds: float) -> str:
-    if milliseconds > 0:
-        return f"{milliseconds / 1000:.1f} s are missing"
-    return f"{-milliseconds / 1000:.1f} s count twice"
 
 
 def _time(at: int) -> str:
@@ -187,9 +157,14 @@ def write_history(engine: Engine, path: Path, database: str | None = None) -> di
     """
     counts: dict[str, int] = {}
     with gzip.open(path, "wt", encoding="utf-8", compresslevel=4) as file, engine.connect() as connection:
-        _one_moment(connection)
+        # All of it as it is now, whatever is written meanwhile.
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("begin")
+        else:
+            connection.execute(text("set transaction isolation level repeatable read read only"))
         file.write(json.dumps({"format": FORMAT, "version": VERSION, "database": database}) + "\n")
-        for table in _tables():
+        kept = (table for table in METADATA.tables.values() if table.name not in OWN)
+        for table in sorted(kept, key=lambda table: (table is not DATABASES, table.name)):  # others refer to it
             query = _rows_of(table, database)
             if query is None:
                 continue
@@ -210,90 +185,62 @@ def _unframed(connection: Connection, rows: Iterable[Any]) -> Iterator[tuple[Any
         if day not in frames:
             frames = {day: frame_of(connection, day)}
         with suppress(LostFrame):
-            yield database, at, zlib.compress(plain_body(body, frames[day]))
+            yield database, at, zlib.compress(to_json(unpacked(body, frames[day])))
 
 
 def read_history(store: Repository, path: Path) -> dict[str, int]:
     """Import a file of `write_history`. Returns rows read, by table. Raises TransferError, OSError, SQLAlchemyError."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     databases: dict[int, int] = {}
     store.names.forget()
     store.frames.forget()
     old = False
     for name, columns, rows in _chunks(path):
-        counts[name] = counts.get(name, 0) + len(rows)
-        found = [dict(zip(columns, row, strict=True)) for row in rows]
+        counts[name] += len(rows)
         if name == "databases":
-            known = store.names.databases(row["name"] for row in found)
-            databases |= {row["id"]: known[row["name"]] for row in found}
+            known = store.names.databases(row["name"] for row in rows)
+            databases |= {row["id"]: known[row["name"]] for row in rows}
         elif is_old(name, columns):
             old = True
         else:
-            _put(store, name, columns, found, databases)
+            _put(store, METADATA.tables[name], rows, databases)
     if old:
         figures = OldFigures(store.engine, databases)
         for name, columns, rows in _chunks(path):
             if is_old(name, columns):
-                figures.take(name, [dict(zip(columns, row, strict=True)) for row in rows])
+                figures.take(name, rows)
         figures.put()
     return counts
 
 
-def _put(
-    store: Repository, name: str, columns: Sequence[str], rows: list[dict[str, Any]], databases: dict[int, int]
-) -> None:
-    for row in rows:
-        if "database_id" in row:
-            row["database_id"] = databases[row["database_id"]]
-    table = Base.metadata.tables[name]
+def _put(store: Repository, table: Table, rows: list[dict[str, Any]], databases: dict[int, int]) -> None:
+    typed = [{name: _typed(table.columns[name], value) for name, value in row.items()} for row in rows]
+    for row in typed if "database_id" in table.columns else ():
+        row["database_id"] = databases[row["database_id"]]
     if table is POLLS:
-        store.partitions.ensure({row["at"] for row in rows})
+        store.partitions.ensure({row["at"] for row in typed})
     with store.engine.begin() as connection:
-        if any(isinstance(column.type, Millis) for column in table.columns):
-            insert_raw(connection, table, [[row[name] for name in columns] for row in rows], columns)
-        elif table.name == "episodes":
+        if table is EPISODES:
             store.episodes.write(connection, rows)
+            return
+        if table is SNAPSHOTS:
+            whole = ((row["database"], row["taken_at"], json.loads(zlib.decompress(row["body"]))) for row in typed)
+            insert_new(connection, table, store.frames.rows(connection, whole))
         else:
-            kinds = {name: table.columns[name] for name in columns}
-            typed = [{name: _typed(kinds[name], value) for name, value in row.items()} for row in rows]
-            if table.name == "snapshots":
-                frames: dict[Day, bytes | None] = {}
-                for row in typed:
-                    day = day_of(row["database"], row["taken_at"])
-                    frame = frames.setdefault(day, frame_of(connection, day) if day not in frames else None)
-                    row["body"] = row["body"] if frame is None else packed(zlib.decompress(row["body"]), frame)
             insert_new(connection, table, typed)
-
-
-def _tables() -> list[Table]:
-    """Every table. The one that others refer to comes first."""
-    kept = (table for table in Base.metadata.tables.values() if table.name not in OWN)
-    return sorted(kept, key=lambda table: (table.name != "databases", table.name))
-
-
-def _one_moment(connection: Connection) -> None:
-    """Read the store in its current state until the end, whatever is written meanwhile."""
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("begin")
-    else:
-        connection.execute(text("set transaction isolation level repeatable read read only"))
 
 
 def _rows_of(table: Table, database: str | None) -> Any:
     """What to write of a table. None if it does not belong to the requested database."""
-    columns = [type_coerce(c, BigInteger) if isinstance(c.type, Millis) else c for c in table.columns]
-    query = select(*columns)
+    query = select(table)
     if database is None:
         return query
-    names = Base.metadata.tables["databases"].columns
-    if table.name == "databases":
-        return query.where(names.name == database)
+    if table is DATABASES:
+        return query.where(DATABASES.c.name == database)
     if "database_id" in table.columns:
-        number = select(names.id).where(names.name == literal(database)).scalar_subquery()
+        number = select(DATABASES.c.id).where(DATABASES.c.name == database).scalar_subquery()
         return query.where(table.columns.database_id == number)
-    if "database" in table.columns:
-        return query.where(table.columns.database == database)
-    return None
+    return query.where(table.columns.database == database) if "database" in table.columns else None
 
 
 def _plain(cell: Any) -> Any:
@@ -310,11 +257,10 @@ def _typed(column: Column[Any], value: Any) -> Any:
     return base64.b64decode(value) if isinstance(column.type, LargeBinary) else value
 
 
-def _chunks(path: Path) -> Iterator[tuple[str, list[str], list[list[Any]]]]:
-    """Rows of a file by table, some thousands at once."""
-    table: str | None = None
-    columns: list[str] = []
-    rows: list[list[Any]] = []
+def _chunks(path: Path) -> Iterator[tuple[str, list[str], list[dict[str, Any]]]]:
+    """Rows of a file by table and column, some thousands at once."""
+    name, columns = "", list[str]()
+    rows: list[dict[str, Any]] = []
     for number, line in _lines(path):
         if number == 1:
             if not isinstance(line, dict) or (line.get("format"), line.get("version")) != (FORMAT, VERSION):
@@ -322,32 +268,23 @@ def _chunks(path: Path) -> Iterator[tuple[str, list[str], list[list[Any]]]]:
                     f"{path} is not a history of version {VERSION}; write one with `latchscope store export`"
                 )
         elif isinstance(line, dict):
-            if table is not None and rows:
-                yield table, columns, rows
-            table, columns, rows = _header(path, number, line), line.get("columns", []), []
-        elif table is None or not isinstance(line, list) or len(line) != len(columns):
-            raise TransferError(f"{path}, line {number}: not a row of {table or 'any table'}")
+            if rows:
+                yield name, columns, rows
+            name, columns, rows = str(line.get("table")), line.get("columns", []), []
+            known = METADATA.tables[name].columns.keys() if name in METADATA.tables else ()
+            if not isinstance(columns, list) or not (is_old(name, columns) or (known and {*columns} <= {*known})):
+                raise TransferError(
+                    f"{path}, line {number}: this latchscope does not know this table; use the version that wrote it"
+                )
+        elif not isinstance(line, list) or len(line) != len(columns):
+            raise TransferError(f"{path}, line {number}: not a row of {name or 'any table'}")
         else:
-            rows.append(line)
+            rows.append(dict(zip(columns, line, strict=True)))
             if len(rows) >= CHUNK:
-                yield table, columns, rows
+                yield name, columns, rows
                 rows = []
-    if table is not None and rows:
-        yield table, columns, rows
-
-
-def _header(path: Path, number: int, line: dict[str, Any]) -> str:
-    name = str(line.get("table"))
-    table = Base.metadata.tables.get(name)
-    columns = line.get("columns")
-    known = isinstance(columns, list) and (
-        is_old(name, columns) or (table is not None and set(columns) <= set(table.columns.keys()))
-    )
-    if not known:
-        raise TransferError(
-            f"{path}, line {number}: this latchscope does not know this table; use the version that wrote it"
-        )
-    return name
+    if rows:
+        yield name, columns, rows
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Any]]:

@@ -58,7 +58,10 @@ class ClockCheck:
             agree = sum(abs(at - now) <= FAR for name, at in polls.items() if name in self._real)
             if right := agree >= min(WITNESSES, len(self._real)) > 0:
                 self._sure = now - passed
-        if not right and polls and not self._waits:
+        doubtful = (
+            bool(polls) and abs(max(polls.values()) - now) > FAR
+        )  # a new store has too few witnesses, and nothing to delete
+        if not right and doubtful and not self._waits:
             log.warning(
                 "nothing is deleted from the store: our clock says %s UTC, and the newest poll is of %s UTC by its database's "
                 "clock; it goes on when the clock%s with ours, and at once by `latchscope store prune`",
@@ -68,7 +71,7 @@ class ClockCheck:
             )
         elif right and self._waits:
             log.info("the store deletes again what is over: our clock, %s UTC, is right", f"{now:%Y-%m-%d %H:%M}")
-        self._waits = not right and (self._waits or bool(polls))
+        self._waits = not right and (self._waits or doubtful)
         return right
 
 

@@ -316,14 +316,6 @@ LOCK = 0x1A7C5C09E
 """PostgreSQL's advisory lock with which processes that start together migrate one after the other."""
 
 
-class UnknownSchema(Exception):
-    """The store has a schema that this latchscope does not know."""
-
-
-class OutdatedStore(Exception):
-    """An older release has to upgrade the store first. The text says which, and how."""
-
-
 OLDEST = "0010"
 """The schema of 0.2.0, the oldest release whose stores are upgraded."""
 
@@ -331,7 +323,7 @@ OLDEST = "0010"
 def upgrade(engine: Engine) -> None:
     """Create the tables or bring them up to date, in one transaction: a killed process leaves the schema unchanged.
 
-    Raises UnknownSchema, OutdatedStore.
+    Raises StoreError.
     """
     with engine.begin() as connection:
         if connection.dialect.name == "sqlite":
@@ -339,24 +331,26 @@ def upgrade(engine: Engine) -> None:
         else:
             connection.exec_driver_sql(f"select pg_advisory_xact_lock({LOCK})")
         stands = stands_at(connection)
-        if why := outdated(connection, stands):
-            raise OutdatedStore(why)
+        if why := refusal(connection, stands):
+            raise StoreError(f"store {masked(str(engine.url))} {why}")
         if not stands:
             to_0015.create(connection)
-        elif stands[0] in to_0015.FROM:
-            to_0015.migrate(connection)
         elif stands != [NEWEST]:
-            raise UnknownSchema(f"its schema is {', '.join(stands)}")
+            to_0015.migrate(connection)
+        elif inspect(connection).has_table("polls"):
+            to_0015.add_columns(connection)
 
 
-def outdated(connection: Connection, stands: list[str]) -> str | None:
-    """What an older release has to do to the store before this one can take it. None if there is nothing."""
-    if stands == [NEWEST]:
+def refusal(connection: Connection, stands: list[str]) -> str | None:
+    """Why this latchscope does not take a store with these revisions, and the way out. None if it does."""
+    if stands in ([], [NEWEST]):
         return None
     if any(revision < OLDEST for revision in stands):
         return "was written by 0.1.0: start latchscope 0.2.0 once on it, then this version (docs/upgrade.md)"
+    if stands[0] not in to_0015.FROM:
+        return f"has schema {', '.join(stands)}, which this latchscope does not know; use the newer one, or a new store"
     tables = inspect(connection)
-    for name in ("old_hours", "old_five_minutes", "old_deltas"):
+    for name in to_0015.OF_FIRST:
         if tables.has_table(name) and connection.exec_driver_sql(f"select 1 from {name} limit 1").first():
             return (
                 f"still has figures of 0.1.0 in {name}: let latchscope 0.2.0 run on it until they are moved or expired, "
@@ -365,14 +359,14 @@ def outdated(connection: Connection, stands: list[str]) -> str | None:
     return None
 
 
-def outdated_file(file: Path) -> str | None:
+def refused_file(file: Path) -> str | None:
     """The same of a SQLite file, which is only read: to open it for writing would change it. None if it cannot be read."""
     if not file.exists():
         return None
     engine = _read_only(file)
     try:
         with engine.connect() as connection:
-            return outdated(connection, stands_at(connection))
+            return refusal(connection, stands_at(connection))
     except SQLAlchemyError:
         return None
     finally:
@@ -447,15 +441,9 @@ def _server(url: str) -> tuple[bool, str]:
 
 def _schema(connection: Connection) -> tuple[bool, str]:
     found = stands_at(connection)
+    if why := refusal(connection, found):
+        return False, why
     if not found:
         return True, "answers and is empty; the first start creates its tables"
-    if found == [NEWEST]:
-        return True, f"answers, can be written, schema {found[0]}"
-    if why := outdated(connection, found):
-        return False, why
-    if found[0] in to_0015.FROM:
-        return True, f"answers, can be written, schema {', '.join(found)}; the next start upgrades it to {NEWEST}"
-    return (
-        False,
-        f"has schema {', '.join(found)}, which this latchscope does not know; use the newer one, or a new store",
-    )
+    later = "" if found == [NEWEST] else f"; the next start upgrades it to {NEWEST}"
+    return True, f"answers, can be written, schema {', '.join(found)}{later}"

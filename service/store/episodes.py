@@ -1,17 +1,34 @@
-"""Episodes, confirmations and usual figures: every query of these tables."""
+"""Episodes, confirmations, marks and usual figures: every query of these tables."""
 
 import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, Engine, and_, bindparam, delete, func, insert, or_, select, text, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Engine,
+    Row,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    tuple_,
+    update,
+)
 from sqlalchemy.exc import SQLAlchemyError
 
 from rules.cause import catalogue
@@ -24,15 +41,15 @@ from service.state.episodes import KEEP, OF_ONE_POLL, VALID_SECONDS, Confirmed, 
 from service.store.engine import Probe, unavailable_as_one_line
 from service.store.polls import after
 from service.store.record import current, former, known_members, read, verdict_kind
-from service.store.rows import insert_new, table_of, upsert
+from service.store.rows import insert_into, insert_new, upsert
 from service.store.tables import (
-    StoredBaseline,
-    StoredChange,
-    StoredConfirmation,
-    StoredDatabaseChange,
-    StoredDelivery,
-    StoredEpisode,
-    StoredMark,
+    BASELINES,
+    CONFIRMATIONS,
+    DATABASE_CHANGES,
+    DELIVERIES,
+    EPISODE_CHANGES,
+    EPISODES,
+    MARKS,
     millis,
 )
 
@@ -93,28 +110,27 @@ class EpisodeLog:
             return
         _one_at_a_time(connection)
         at = datetime.now(UTC)
+        wanted = (
+            insert_into(connection.dialect.name, EPISODE_CHANGES)
+            .on_conflict_do_nothing()
+            .returning(EPISODE_CHANGES.c.seq)
+        )
         for change in changes:
-            seq = self._appended(connection, change, at)
+            episode = change.episode
+            row = {
+                "at": at,
+                "database": episode.database,
+                "cause": episode.cause,
+                "began": episode.begin,
+                "what": change.what,
+                "severity": episode.peak_severity.value,
+                "episode": _EPISODE.dump_json(episode, exclude=OF_ONE_POLL).decode(),
+            }
+            seq = connection.execute(wanted, row).scalar_one_or_none()  # None if the change was there
             targets = [] if seq is None else [target for recipient in self.recipients for target in recipient(change)]
             if targets:
                 waiting = {"seq": seq, "at": at, "attempts": 0, "outcome": "waiting"}
-                connection.execute(insert(StoredDelivery), [{**waiting, "target": target} for target in targets])
-
-    def _appended(self, connection: Connection, change: EpisodeChange, at: datetime) -> int | None:
-        """The number of the new entry. None if the change was there."""
-        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-        episode = change.episode
-        values = {
-            "at": at,
-            "database": episode.database,
-            "cause": episode.cause,
-            "began": episode.begin,
-            "what": change.what,
-            "severity": episode.peak_severity.value,
-            "episode": _EPISODE.dump_json(episode, exclude=OF_ONE_POLL).decode(),
-        }
-        wanted = dialect.insert(StoredChange).values(values).on_conflict_do_nothing().returning(StoredChange.seq)
-        return connection.execute(wanted).scalar_one_or_none()
+                connection.execute(insert(DELIVERIES), [{**waiting, "target": target} for target in targets])
 
     def announce(self) -> None:
         """Wake the waiting readers in this process, after the commit."""
@@ -123,10 +139,9 @@ class EpisodeLog:
 
     def since(self, seq: int, limit: int) -> list[LoggedChange]:
         """Changes of episodes after that number, the earliest first, at most `limit`."""
-        wanted = (StoredChange.seq > seq, StoredChange.what.not_in(OF_OUTAGES))
-        query = select(StoredChange.__table__).where(*wanted).order_by(StoredChange.seq).limit(limit)
+        query = select(EPISODE_CHANGES).where(EPISODE_CHANGES.c.seq > seq, EPISODE_CHANGES.c.what.not_in(OF_OUTAGES))
         with unavailable_as_one_line(), self._engine.connect() as connection:
-            return [logged(row) for row in connection.execute(query)]
+            return [logged(row) for row in connection.execute(query.order_by(EPISODE_CHANGES.c.seq).limit(limit))]
 
     def open_outages(self) -> dict[str, Episode]:
         """The outages that people know of and that have not ended, by database."""
@@ -146,15 +161,14 @@ class EpisodeLog:
     def newest(self) -> int:
         """The number of the newest change. 0 without one."""
         with unavailable_as_one_line(), self._engine.connect() as connection:
-            return connection.scalar(select(func.max(StoredChange.seq))) or 0
+            return connection.scalar(select(func.max(EPISODE_CHANGES.c.seq))) or 0
 
     def prune(self, now: datetime) -> None:
         """Delete changes past their retention, with their deliveries."""
-        old = StoredChange.at < now - KEEP_CHANGES
+        old = EPISODE_CHANGES.c.at < now - KEEP_CHANGES
         with self._engine.begin() as connection:
-            gone = select(StoredChange.seq).where(old)
-            connection.execute(delete(StoredDelivery).where(StoredDelivery.seq.in_(gone)))
-            connection.execute(delete(StoredChange).where(old))
+            connection.execute(delete(DELIVERIES).where(DELIVERIES.c.seq.in_(select(EPISODE_CHANGES.c.seq).where(old))))
+            connection.execute(delete(EPISODE_CHANGES).where(old))
 
 
 def _one_at_a_time(connection: Connection) -> None:
@@ -164,9 +178,10 @@ def _one_at_a_time(connection: Connection) -> None:
 
 
 def _open_outages(connection: Connection) -> dict[str, Episode]:
-    latest = select(func.max(StoredChange.seq)).where(StoredChange.what.in_(OF_OUTAGES)).group_by(StoredChange.database)
-    began = select(StoredChange.__table__).where(StoredChange.seq.in_(latest), StoredChange.what == "outage")
-    return {row.database: _EPISODE.validate_json(row.episode) for row in connection.execute(began)}
+    of = EPISODE_CHANGES.c
+    latest = select(func.max(of.seq)).where(of.what.in_(OF_OUTAGES)).group_by(of.database)
+    began = select(of.database, of.episode).where(of.seq.in_(latest), of.what == "outage")
+    return {database: _EPISODE.validate_json(episode) for database, episode in connection.execute(began)}
 
 
 # Which receiver must get which change, and the state of each delivery, so that a restart loses nothing.
@@ -196,23 +211,19 @@ class Deliveries:
 
     def next_of(self, target: str) -> list[Delivery]:
         """What is due next, the earliest first: the first open change of each database, so that order is kept."""
-        first = (
-            select(func.min(StoredDelivery.seq))
-            .join(StoredChange, StoredChange.seq == StoredDelivery.seq)
-            .where(StoredDelivery.target == target, StoredDelivery.outcome.in_(OPEN))
-            .group_by(StoredChange.database)
-        )
-        return self._read(StoredDelivery.target == target, StoredDelivery.seq.in_(first))
+        of = DELIVERIES.c
+        first = select(func.min(of.seq)).join(EPISODE_CHANGES, EPISODE_CHANGES.c.seq == of.seq)
+        mine = first.where(of.target == target, of.outcome.in_(OPEN)).group_by(EPISODE_CHANGES.c.database)
+        return self._read(of.target == target, of.seq.in_(mine))
 
     def open_of(self, target: str, limit: int) -> list[Delivery]:
         """Everything that is due, the earliest first, up to a limit: for receivers that take many changes in one message."""
-        query = (StoredDelivery.target == target, StoredDelivery.outcome.in_(OPEN))
-        return self._read(*query, limit=limit)
+        return self._read(DELIVERIES.c.target == target, DELIVERIES.c.outcome.in_(OPEN), limit=limit)
 
     def of(self, database: str, cause: str, began: datetime) -> list[Delivery]:
         """The receivers of an episode, in the order of its changes."""
-        episode = (StoredChange.database == database, StoredChange.cause == cause, StoredChange.began == began)
-        return self._read(*episode)
+        of = EPISODE_CHANGES.c
+        return self._read(of.database == database, of.cause == cause, of.began == began)
 
     def claim(self, delivery: Delivery, now: datetime) -> Delivery | None:
         """Claim the next attempt. None if another process claimed it first."""
@@ -227,29 +238,20 @@ class Deliveries:
 
     def _becomes(self, delivery: Delivery, other: Delivery) -> bool:
         """Change a row if it is still as it was read."""
-        same = (
-            StoredDelivery.seq == delivery.change.seq,
-            StoredDelivery.target == delivery.target,
-            StoredDelivery.attempts == delivery.attempts,
-            StoredDelivery.outcome == delivery.outcome,
-        )
-        change = update(StoredDelivery).where(*same)
+        of = DELIVERIES.c
+        same = (of.seq == delivery.change.seq, of.target == delivery.target)
+        unchanged = (of.attempts == delivery.attempts, of.outcome == delivery.outcome)
+        change = update(DELIVERIES).where(*same, *unchanged)
         with unavailable_as_one_line(), self._engine.begin() as connection:
             done = connection.execute(change.values(at=other.at, attempts=other.attempts, outcome=other.outcome))
             return done.rowcount == 1
 
     def _read(self, *conditions: Any, limit: int | None = None) -> list[Delivery]:
-        fields = StoredDelivery.__table__.c
-        columns = (fields.target, fields.at.label("since"), fields.attempts, fields.outcome)
-        query = (
-            select(*columns, StoredChange.__table__)
-            .join(StoredChange, StoredChange.seq == StoredDelivery.seq)
-            .where(*conditions)
-            .order_by(StoredDelivery.seq, StoredDelivery.target)
-            .limit(limit)
-        )
+        of = DELIVERIES.c
+        query = select(of.target, of.at.label("since"), of.attempts, of.outcome, EPISODE_CHANGES)
+        query = query.join(EPISODE_CHANGES, EPISODE_CHANGES.c.seq == of.seq).where(*conditions)
         with unavailable_as_one_line(), self._engine.connect() as connection:
-            rows = connection.execute(query).all()
+            rows = connection.execute(query.order_by(of.seq, of.target).limit(limit)).all()
         return [Delivery(row.target, logged(row), row.since, row.attempts, row.outcome) for row in rows]
 
 
@@ -263,6 +265,41 @@ class EpisodePage(Generic[T]):
 
     items: tuple[T, ...]
     cursor: str | None
+
+
+def read_page(
+    engine: Engine,
+    columns: Sequence[Column[Any]],
+    wanted: Sequence[ColumnElement[bool]],
+    keys: Sequence[Column[Any]],
+    item: Callable[[Any], T],
+    cursor: str | None,
+    limit: int,
+) -> EpisodePage[T]:
+    """Some columns of a table, the newest rows first. `keys`: their time, and what orders those of one time. Raises BadCursor."""
+    query = select(*columns).where(*wanted)
+    if cursor is not None:
+        since, *rest = split(cursor, len(keys))
+        later = tuple_(*keys[1:]) > tuple_(*rest)
+        query = query.where(or_(keys[0] < since, and_(keys[0] == since, later)))
+    with engine.connect() as connection:
+        rows = connection.execute(query.order_by(keys[0].desc(), *keys[1:]).limit(limit + 1)).all()
+    found = paged(rows, limit, lambda last: [last._mapping[key] for key in keys])
+    return EpisodePage(tuple(item(row) for row in found.items), found.cursor)
+
+
+def paged(found: Sequence[T], limit: int, key: Callable[[T], Sequence[Any]]) -> EpisodePage[T]:
+    """A page of the result, from one row more than the limit."""
+    if len(found) <= limit:
+        return EpisodePage(tuple(found), None)
+    parts = [member.isoformat() if isinstance(member, datetime) else str(member) for member in key(found[limit - 1])]
+    return EpisodePage(tuple(found[:limit]), "~".join(parts))
+
+
+def split(cursor: str, parts: int) -> tuple[Any, ...]:
+    """A cursor's time and the rest of it. Raises BadCursor."""
+    members = cursor.split("~", parts - 1)
+    return (after(cursor, members[0] if len(members) == parts else ""), *members[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,38 +324,28 @@ class EpisodeStore:
     def write(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
         """Store episodes after a poll. An older state never replaces a newer one, and an ended one stays ended."""
         typed = [row | {name: datetime.fromisoformat(row[name]) for name in _TIMES if row[name]} for row in rows]
-        newer = "episodes.ended is null and episodes.last_seen <= excluded.last_seen"
-        upsert(connection, table_of(StoredEpisode), typed, where=newer)
+        upsert(connection, EPISODES, typed, _newer)
 
     def open(self, database: str | None = None) -> tuple[Episode, ...]:
         """Open episodes, of one database or of all, the earliest first."""
-        table = StoredEpisode
-        query = select(table).where(table.ended.is_(None)).order_by(table.began, table.database, table.cause)
-        return self._read(query if database is None else query.where(table.database == database))
+        of = EPISODES.c
+        query = select(EPISODES).where(of.ended.is_(None)).order_by(of.began, of.database, of.cause)
+        return self._read(query if database is None else query.where(of.database == database))
 
     def between(
         self, database: str | None, begin: datetime, end: datetime, cursor: str | None = None, limit: int = 100
     ) -> EpisodePage[Episode]:
         """Episodes that were open at any time in between, the newest first. Raises BadCursor."""
-        table = StoredEpisode
-        query = select(table).where(table.began < end, or_(table.ended.is_(None), table.ended >= begin))
-        if database is not None:
-            query = query.where(table.database == database)
-        if cursor is not None:
-            at, name, cause = split(cursor, 3)
-            before = and_(
-                table.began == at, or_(table.database > name, and_(table.database == name, table.cause > cause))
-            )
-            query = query.where(or_(table.began < at, before))
-        found = self._read(query.order_by(table.began.desc(), table.database, table.cause).limit(limit + 1))
-        return paged(found, limit, lambda last: (last.begin, last.database, last.cause))
+        of = EPISODES.c
+        wanted = [of.began < end, or_(of.ended.is_(None), of.ended >= begin), *_of(EPISODES, database)]
+        return read_page(self._engine, [*of], wanted, (of.began, of.database, of.cause), _episode, cursor, limit)
 
     def recent(self, database: str) -> tuple[Episode, ...]:
         """As many of one database as are in memory: open ones, and the last ended ones, the newest first."""
-        table = StoredEpisode
-        query = select(table).where(table.database == database)
-        ended = query.where(table.ended.is_not(None)).order_by(table.began.desc()).limit(KEEP)
-        return (*self._read(query.where(table.ended.is_(None)).order_by(table.began.desc())), *self._read(ended))
+        of = EPISODES.c
+        query = select(EPISODES).where(of.database == database).order_by(of.began.desc())
+        ended = query.where(of.ended.is_not(None)).limit(KEEP)
+        return (*self._read(query.where(of.ended.is_(None))), *self._read(ended))
 
     def verdict(
         self,
@@ -330,25 +357,30 @@ class EpisodeStore:
         prediction: PredictionScore | None = None,
     ) -> bool:
         """Record what a change did about an episode, and its prediction's result. False if there is no such episode."""
-        table = StoredEpisode
-        these = (table.database == database, table.cause.in_(former(cause)), table.began == begin)
+        scored = None if prediction is None else prediction.model_dump_json()
+        values = {"verdict": text, "verdict_kind": kind, "prediction": scored}
         with self._engine.begin() as connection:
-            scored = None if prediction is None else prediction.model_dump_json()
-            values = {"verdict": text, "verdict_kind": kind, "prediction": scored}
-            return connection.execute(update(table).where(*these).values(**values)).rowcount > 0
-
-    def verdict_of(self, database: str, cause: str, begin: datetime) -> str | None:
-        """The recorded verdict on an episode."""
-        table = StoredEpisode
-        these = (table.database == database, table.cause.in_(former(cause)), table.began == begin)
-        with self._engine.connect() as connection:
-            return connection.scalar(select(table.verdict).where(*these))
-
-    def _read(self, query: Any) -> tuple[Episode, ...]:
-        with self._engine.connect() as connection:
-            return tuple(
-                _episode(row) for row in connection.execute(query.with_only_columns(*table_of(StoredEpisode).c))
+            return (
+                connection.execute(update(EPISODES).where(*_this(database, cause, begin)).values(**values)).rowcount > 0
             )
+
+    def _read(self, query: Select[Any]) -> tuple[Episode, ...]:
+        with self._engine.connect() as connection:
+            return tuple(_episode(row) for row in connection.execute(query))
+
+
+def _newer(table: Table, new: Any) -> ColumnElement[bool]:
+    return and_(table.c.ended.is_(None), table.c.last_seen <= new.last_seen)
+
+
+def _this(database: str, cause: str, begin: datetime) -> tuple[ColumnElement[bool], ...]:
+    of = EPISODES.c
+    return of.database == database, of.cause.in_(former(cause)), of.began == begin
+
+
+def _of(table: Table, database: str | None) -> list[ColumnElement[bool]]:
+    """Nothing, or only a database."""
+    return [] if database is None else [table.c.database == database]
 
 
 class Confirmations:
@@ -361,13 +393,12 @@ class Confirmations:
         """Store results. An existing one stays."""
         blank: dict[str, Any] = {"details": None}
         values = [blank | row | {"database": name, "at": datetime.fromtimestamp(row["at"], UTC)} for name, row in rows]
-        insert_new(connection, table_of(StoredConfirmation), values)
+        insert_new(connection, CONFIRMATIONS, values)
 
     def live(self, now: datetime) -> dict[str, dict[str, Confirmed]]:
         """Results that are still valid, by database and cause."""
-        table = StoredConfirmation
-        since = now - timedelta(seconds=VALID_SECONDS)
-        query = select(*table_of(table).c).where(table.at > since, table.at <= now).order_by(table.at)
+        at, since = CONFIRMATIONS.c.at, now - timedelta(seconds=VALID_SECONDS)
+        query = select(CONFIRMATIONS).where(at > since, at <= now).order_by(at)
         found: dict[str, dict[str, Confirmed]] = {}
         with self._engine.connect() as connection:
             for row in connection.execute(query):
@@ -394,46 +425,26 @@ class Baselines:
     def put(self, rows: Sequence[Baseline]) -> None:
         """Replace the usual figures."""
         with self._engine.begin() as connection:
-            upsert(
-                connection,
-                table_of(StoredBaseline),
-                [{name: getattr(row, name) for name in Baseline.__slots__} for row in rows],
-            )
+            upsert(connection, BASELINES, [asdict(row) for row in rows])
 
     def at(self, database: str, hours: Sequence[int]) -> tuple[Baseline, ...]:
         """The usual figures in some hours of the week, for every metric."""
-        table = StoredBaseline
-        query = select(*table_of(table).c).where(table.database == database, table.hour_of_week.in_(hours))
-        with self._engine.connect() as connection:
-            return tuple(Baseline(**row._mapping) for row in connection.execute(query))
+        return self._read(BASELINES.c.database == database, BASELINES.c.hour_of_week.in_(hours))
 
     def of(self, database: str, metric: str) -> dict[int, Baseline]:
         """The usual figures of a metric, by hour of the week."""
-        table = StoredBaseline
-        query = select(*table_of(table).c).where(table.database == database, table.metric == metric)
+        found = self._read(BASELINES.c.database == database, BASELINES.c.metric == metric)
+        return {baseline.hour_of_week: baseline for baseline in found}
+
+    def _read(self, *wanted: ColumnElement[bool]) -> tuple[Baseline, ...]:
         with self._engine.connect() as connection:
-            return {row.hour_of_week: Baseline(**row._mapping) for row in connection.execute(query)}
+            return tuple(Baseline(**row) for row in connection.execute(select(BASELINES).where(*wanted)).mappings())
 
 
 def _details(text: str | None) -> dict[str, Any]:
     """Members of a result beside its number. Empty for one of an older release."""
     members = known_members(Confirmed, json.loads(text)) if text else {}
     return {name: tuple(value) if isinstance(value, list) else value for name, value in members.items()}
-
-
-def paged(found: Sequence[T], limit: int, key: Any) -> EpisodePage[T]:
-    """A page of the result, from one row more than the limit."""
-    if len(found) <= limit:
-        return EpisodePage(tuple(found), None)
-    kept = tuple(found[:limit])
-    parts = [member.isoformat() if isinstance(member, datetime) else str(member) for member in key(kept[-1])]
-    return EpisodePage(kept, "~".join(parts))
-
-
-def split(cursor: str, parts: int) -> tuple[Any, ...]:
-    """A cursor's time and the rest of it. Raises BadCursor."""
-    members = cursor.split("~", parts - 1)
-    return (after(cursor, members[0] if len(members) == parts else ""), *members[1:])
 
 
 def _episode(row: Any) -> Episode:
@@ -482,44 +493,32 @@ class Marks:
     def add(self, database: str, at: datetime, text: str, who: str) -> Mark:
         """Keep a new mark. Raises SQLAlchemyError, with a ValueError inside for a time without a zone."""
         mark = Mark(uuid4().hex, database, at, text, who)
-        row = {"id": mark.id, "database": database, "at": at, "text": text, "who": who}
         with self._engine.begin() as connection:
-            insert_new(connection, table_of(StoredMark), [row])
+            insert_new(connection, MARKS, [asdict(mark)])
         self._on_mark(database)
         return mark
 
     def get(self, database: str, which: str) -> Mark | None:
         """The mark of this id, or the `last` one. None if the database has no such mark."""
-        table = StoredMark
-        query = (
-            select(*table_of(table).c).where(table.database == database).order_by(table.at.desc(), table.id).limit(1)
-        )
+        query = select(MARKS).where(MARKS.c.database == database).order_by(MARKS.c.at.desc(), MARKS.c.id).limit(1)
         with self._engine.connect() as connection:
-            row = connection.execute(query if which == "last" else query.where(table.id == which)).first()
-        return None if row is None else Mark(row.id, row.database, row.at, row.text, row.who)
+            row = connection.execute(query if which == "last" else query.where(MARKS.c.id == which)).first()
+        return None if row is None else Mark(**row._mapping)
 
     def between(
         self, database: str | None, begin: datetime, end: datetime, cursor: str | None = None, limit: int = 100
     ) -> EpisodePage[Mark]:
         """Marks of a database, or of all, the newest first. Raises BadCursor."""
-        table = StoredMark
-        query = select(*table_of(table).c).where(table.at >= begin, table.at < end)
-        if database is not None:
-            query = query.where(table.database == database)
-        if cursor is not None:
-            at, id = split(cursor, 2)
-            query = query.where(or_(table.at < at, and_(table.at == at, table.id > id)))
-        with self._engine.connect() as connection:
-            rows = connection.execute(query.order_by(table.at.desc(), table.id).limit(limit + 1))
-            found = [Mark(row.id, row.database, row.at, row.text, row.who) for row in rows]
-        return paged(found, limit, lambda last: (last.at, last.id))
+        of = MARKS.c
+        wanted = [of.at >= begin, of.at < end, *_of(MARKS, database)]
+        return read_page(self._engine, [*of], wanted, (of.at, of.id), lambda row: Mark(**row._mapping), cursor, limit)
 
     def newest(self, begin: datetime, end: datetime) -> dict[str, datetime]:
         """When each database with a mark in this span had its last one, in one query."""
-        table = StoredMark
-        query = select(table.database, func.max(table.at).label("at")).where(table.at >= begin, table.at < end)
+        of = MARKS.c
+        query = select(of.database, func.max(of.at)).where(of.at >= begin, of.at < end).group_by(of.database)
         with self._engine.connect() as connection:
-            return {row.database: row.at for row in connection.execute(query.group_by(table.database))}
+            return dict(connection.execute(query).all())
 
 
 # The timeline of each database: what changed on it, as the polls and the readings of changes found it.
@@ -531,27 +530,23 @@ class DatabaseChanges:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def write(self, connection: Connection, rows: Sequence[tuple[str, Change]]) -> None:
-        """Keep changes by database, within the caller's transaction. One that is there stays as it is."""
-        insert_new(
-            connection, table_of(StoredDatabaseChange), [{"database": name} | dict(change) for name, change in rows]
-        )
+    def write(self, connection: Connection, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        """Keep changes in JSON's types by database, within the caller's transaction. One that is there stays as it is."""
+        read = [(name, Change.model_validate(members, extra="ignore")) for name, members in rows]
+        insert_new(connection, DATABASE_CHANGES, [{"database": name} | dict(change) for name, change in read])
 
     def between(
         self, database: str, begin: datetime, end: datetime, cursor: str | None = None, limit: int = 100
     ) -> EpisodePage[Change]:
         """Changes of a database, the newest first. Raises BadCursor."""
-        table = StoredDatabaseChange
-        query = select(*table_of(table).c).where(table.database == database, table.at >= begin, table.at < end)
-        if cursor is not None:
-            at, kind, words = split(cursor, 3)
-            later = or_(table.kind > kind, and_(table.kind == kind, table.text > words))
-            query = query.where(or_(table.at < at, and_(table.at == at, later)))
-        ordered = query.order_by(table.at.desc(), table.kind, table.text).limit(limit + 1)
-        with self._engine.connect() as connection:
-            rows = connection.execute(ordered).mappings()
-            found = [Change(**{name: row[name] for name in Change.model_fields}) for row in rows]
-        return paged(found, limit, lambda last: (last.at, last.kind, last.text))
+        of = DATABASE_CHANGES.c
+        wanted = [of.database == database, of.at >= begin, of.at < end]
+        keys = (of.at, of.kind, of.text)
+
+        def change(row: Row[Any]) -> Change:
+            return Change(**{name: row._mapping[name] for name in Change.model_fields})
+
+        return read_page(self._engine, [*of], wanted, keys, change, cursor, limit)
 
     def last_day(self, database: str) -> Sequence[Change]:
         """The newest changes of a database, up to a day before the last one, for memory."""
@@ -571,23 +566,11 @@ _MINUTES = text(
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeAtMark:
-    """A trouble around the last mark of its database. `end` is None while it is open."""
-
-    cause: str
-    begin: datetime
-    end: datetime | None
-    verdict: str | None
-    verdict_kind: MarkVerdict | None
-    last_seen: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class LastMark:
     """The last mark of a database, the troubles that began before it, and causes that began after it."""
 
     mark: Mark
-    before: tuple[EpisodeAtMark, ...]
+    before: tuple[Episode, ...]
     after: frozenset[str]
 
 
@@ -608,10 +591,8 @@ class RecentRows:
 
     def earlier(self, database: str, cause: str, begin: datetime) -> int | None:
         """How many episodes of a cause began before. None if the store does not answer."""
-        table = StoredEpisode
-        query = select(func.count()).where(
-            table.database == database, table.cause.in_(former(cause)), table.began < begin
-        )
+        of = EPISODES.c
+        query = select(func.count()).where(of.database == database, of.cause.in_(former(cause)), of.began < begin)
 
         def count() -> int | None:
             with self._engine.connect() as connection:
@@ -633,43 +614,23 @@ class RecentRows:
             return False
 
     def _last_marks(self, database: str | None) -> Mapping[str, LastMark]:
-        mark, episode = StoredMark, StoredEpisode
-        latest = select(mark.database, func.max(mark.at).label("at")).group_by(mark.database)
-        last = (latest if database is None else latest.where(mark.database == database)).subquery()
-        marks = select(*table_of(mark).c).join(last, (mark.database == last.c.database) & (mark.at == last.c.at))
-        of = (
-            episode.database,
-            episode.cause,
-            episode.began,
-            episode.ended,
-            episode.verdict,
-            episode.verdict_kind,
-            episode.last_seen,
+        latest = select(MARKS.c.database, func.max(MARKS.c.at).label("at")).where(*_of(MARKS, database))
+        last = latest.group_by(MARKS.c.database).subquery()
+        marks = select(MARKS).join(last, (MARKS.c.database == last.c.database) & (MARKS.c.at == last.c.at))
+        of = EPISODES.c
+        place = func.row_number().over(partition_by=of.database, order_by=of.began.desc()).label("place")
+        begun = (
+            select(EPISODES, place).join(last, (of.database == last.c.database) & (of.began <= last.c.at)).subquery()
         )
-        place = func.row_number().over(partition_by=episode.database, order_by=episode.began.desc()).label("place")
-        begun = select(*of, place).join(last, (episode.database == last.c.database) & (episode.began <= last.c.at))
-        begun_last = begun.subquery()
-        before = select(begun_last).where(begun_last.c.place <= LASTING_AT_ONCE)
-        after = (
-            select(episode.database, episode.cause)
-            .join(last, (episode.database == last.c.database) & (episode.began > last.c.at))
-            .distinct()
-        )
+        later = select(of.database, of.cause).join(last, (of.database == last.c.database) & (of.began > last.c.at))
+        before, after = defaultdict[str, list[Episode]](list), defaultdict[str, set[str]](set)
         with self._engine.connect() as connection:
-            found = {
-                row.database: Mark(row.id, row.database, row.at, row.text, row.who) for row in connection.execute(marks)
-            }
-            if not found:
-                return {}
-            lasting: dict[str, list[EpisodeAtMark]] = defaultdict(list)
-            for row in connection.execute(before):
-                kind = verdict_kind(row.verdict_kind, row.verdict)
-                told = EpisodeAtMark(current(row.cause), row.began, row.ended, row.verdict, kind, row.last_seen)
-                lasting[row.database].append(told)
-            later: dict[str, set[str]] = defaultdict(set)
-            for row in connection.execute(after):
-                later[row.database].add(current(row.cause))
-        return {name: LastMark(mark, tuple(lasting[name]), frozenset(later[name])) for name, mark in found.items()}
+            found = {row.database: Mark(**row._mapping) for row in connection.execute(marks)}
+            for row in connection.execute(select(begun).where(begun.c.place <= LASTING_AT_ONCE)) if found else ():
+                before[row.database].append(_episode(row))
+            for name, cause in connection.execute(later.distinct()) if found else ():
+                after[name].add(current(cause))
+        return {name: LastMark(mark, tuple(before[name]), frozenset(after[name])) for name, mark in found.items()}
 
     def _minutes(self, databases: Sequence[str], since: datetime) -> Mapping[str, Mapping[int, float]]:
         found: dict[str, dict[int, float]] = {name: {} for name in databases}

@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import BigInteger, ColumnElement, Engine, Select, Table, case, func, literal, select, type_coerce
+from sqlalchemy import ColumnElement, Engine, Select, Table, case, func, literal, select
 
 from collectors.model import ObstacleKind
 from service.config.settings import HistorySettings
 from service.state.window import YEARS
 from service.store.record import obstacle_kind
 from service.store.rows import NameTables
-from service.store.tables import EPOCH, HOURS, MEANS, POLLS, moment
+from service.store.tables import EPOCH, HOURS, MEANS, POLLS, millis, moment
 
 Times = NDArray[np.int64]
 """Milliseconds since 1970."""
@@ -26,7 +26,6 @@ WIDTHS: Mapping[str, int] = {"5m": 300, "1h": 3600}
 FINEST_FOR: Sequence[tuple[timedelta, Resolution]] = ((timedelta(hours=2), "poll"), (timedelta(days=3), "5m"))
 """The longest time with an automatic resolution. Beyond it, hours."""
 FINER: Mapping[Resolution, Resolution] = {"1h": "5m", "5m": "poll"}
-_AT: ColumnElement[Any] = type_coerce(POLLS.c.at, BigInteger)
 
 
 class BadCursor(ValueError):
@@ -85,15 +84,6 @@ class Poll:
     """Of `why`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Break:
-    """A poll that had no interval, and why."""
-
-    at: datetime
-    why: str
-    kind: ObstacleKind
-
-
 def together(name: str, most: bool = False) -> ColumnElement[Any]:
     """A figure over the polls of a group, or its highest single one. NULL if a poll with an interval lacks it."""
     column, seconds = POLLS.c[name], POLLS.c.seconds
@@ -140,7 +130,7 @@ class Curves:
     ) -> CurvePage:
         query = _query(tier, names).limit(limit + 1)
         table = HOURS if tier == "1h" else POLLS
-        inside = query.where(table.c.database_id == number, table.c.at >= begin, table.c.at < end)
+        inside = query.where(table.c.database_id == number, table.c.at >= millis(begin), table.c.at < millis(end))
         with self._engine.connect() as connection:
             rows = connection.execute(inside).all() if number is not None else []
         more = moment(rows[limit][0]) if len(rows) > limit else None
@@ -156,34 +146,26 @@ class Curves:
             tier, begin, more or end, times, seconds, polls, values, highest, more.isoformat() if more else None
         )
 
-    def polls(self, database: str, begin: datetime, end: datetime, limit: int = 20_000) -> tuple[Poll, ...]:
-        """Polls of a database, oldest first."""
-        rows = self._polls(select(POLLS), database, begin, end, limit)
-        members = ("at", "seconds", "severity", "share", "waiting", "why")
-        return tuple(
-            Poll(**{name: getattr(r, name) for name in members}, kind=obstacle_kind(r.kind, r.why)) for r in rows
-        )
-
-    def breaks(self, database: str, begin: datetime, end: datetime, limit: int = 200) -> tuple[Break, ...]:
-        """Polls without an interval, as after a restart; oldest first, as long as polls are kept."""
-        query = select(POLLS).where(POLLS.c.seconds.is_(None), POLLS.c.why.is_not(None))
-        rows = self._polls(query, database, begin, end, limit)
-        return tuple(Break(r.at, r.why, obstacle_kind(r.kind, r.why) or "not_comparable") for r in rows)
-
-    def _polls(self, query: Select[Any], database: str, begin: datetime, end: datetime, limit: int) -> Sequence[Any]:
-        number = self._names.database(database)
-        inside = query.where(POLLS.c.database_id == number, POLLS.c.at >= begin, POLLS.c.at < end)
+    def polls(
+        self, database: str, begin: datetime, end: datetime, limit: int = 20_000, broken: bool = False
+    ) -> tuple[Poll, ...]:
+        """Polls of a database, oldest first; or only those that say why they have no interval, as after a restart."""
+        of = POLLS.c
+        query = select(of.at, of.seconds, of.severity, of.share, of.waiting, of.why, of.kind)
+        inside = (of.database_id == self._names.database(database), of.at >= millis(begin), of.at < millis(end))
+        said = (of.seconds.is_(None), of.why.is_not(None)) if broken else ()
         with self._engine.connect() as connection:
-            return connection.execute(inside.order_by(POLLS.c.at).limit(limit)).all() if number is not None else []
+            rows = connection.execute(query.where(*inside, *said).order_by(of.at).limit(limit))
+            return tuple(Poll(moment(r.at), *r[1:-1], obstacle_kind(r.kind, r.why)) for r in rows)
 
     def row(self, database: str, hours: bool, at: datetime | None = None) -> Mapping[str, Any] | None:
         """The newest stored poll or hour, not later than `at`, by the names of its columns."""
         table: Table = HOURS if hours else POLLS
-        end = at or datetime.now(UTC) + timedelta(days=1)
+        end = millis(at or datetime.now(UTC) + timedelta(days=1))
         newest = select(table).where(table.c.database_id == self._names.database(database), table.c.at <= end)
         with self._engine.connect() as connection:
             found = connection.execute(newest.order_by(table.c.at.desc()).limit(1)).mappings().first()
-        return None if found is None else dict(found)
+        return None if found is None else {**found, "at": moment(found["at"])}
 
     def resolution(self, begin: datetime, end: datetime, now: datetime | None = None) -> Resolution:
         """The resolution for a stretch: fine for a short one, and never finer than what is still kept at its begin."""
@@ -198,14 +180,12 @@ def _query(tier: Resolution, names: Sequence[str]) -> Select[Any]:
     """Time in milliseconds, seconds, polls, each figure, and of steps the highest of each."""
     if tier == "1h":
         most = [HOURS.c[f"{name}_most"] for name in names]
-        at = type_coerce(HOURS.c.at, BigInteger)
-        return select(at, HOURS.c.seconds, HOURS.c.polls, *(HOURS.c[name] for name in names), *most).order_by(
-            HOURS.c.at
-        )
+        every = select(HOURS.c.at, HOURS.c.seconds, HOURS.c.polls, *(HOURS.c[name] for name in names), *most)
+        return every.order_by(HOURS.c.at)
     if tier == "poll":
-        return select(_AT, POLLS.c.seconds, literal(1), *(POLLS.c[name] for name in names)).order_by(POLLS.c.at)
+        return select(POLLS.c.at, POLLS.c.seconds, literal(1), *(POLLS.c[name] for name in names)).order_by(POLLS.c.at)
     # Summed when somebody asks: polls are kept as long as roll-ups would be.
-    step = _AT - _AT % literal(1000 * WIDTHS[tier], BigInteger)
+    step = POLLS.c.at - POLLS.c.at % literal(1000 * WIDTHS[tier], POLLS.c.at.type)
     found = [together(name) for name in names], [together(name, most=True) for name in names]
     every = select(step, func.coalesce(func.sum(POLLS.c.seconds), 0.0), func.count(), *found[0], *found[1])
     return every.group_by(step).order_by(step)

@@ -7,7 +7,7 @@ import dataclasses
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any, TypeVar, cast
@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_json
 
-from collectors.capture import dump_snapshot, load_snapshot
+from collectors.capture import dump_snapshot
 from collectors.model import (
     ROW_CACHE_LATCH,
     ROW_CACHE_LOCK_EVENT,
@@ -31,7 +31,6 @@ from collectors.model import (
     number,
 )
 from rules.base import Severity
-from rules.changes import Change
 from rules.model import Diagnosis, Impact, verdict_of
 from rules.samples import LATCH_EVENT
 from service.state.board import PollRecord
@@ -54,6 +53,8 @@ _TIMED = (
 )
 _WORK = ("execute count", "parse count (total)", "parse count (hard)", "logons cumulative", "user commits")
 Numbers = Sequence[float | None]
+Document = Mapping[str, Any]
+"""A snapshot in the form of a capture file."""
 
 
 def numbers_of(delta: Delta, impact: Impact | None) -> list[float | None]:
@@ -159,19 +160,18 @@ class KeptSnapshots:
 
 DETAILS = ("container", "con_id", "names", "unnamed", "refused")
 """What the store keeps of a confirmation beside its number, as JSON."""
-_CHANGES = TypeAdapter(list[EpisodeChange])
+EPISODE_CHANGES_IN = TypeAdapter(list[EpisodeChange])
 _NOT_KEPT = {"__all__": {"episode": OF_ONE_POLL}}
 _ENCODED = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
 class IngestRecord:
-    """One poll for the store. `body` is its snapshot as JSON, empty if it keeps none; `diagnosis` is empty if it is unchanged;
-    `seconds` is None if the poll has no interval; `why` says why; `numbers` are its figures."""
+    """One poll for the store. `snapshot` is whole, in the form of a capture file, or None if it keeps none; `diagnosis` is empty
+    if it is unchanged; `seconds` is None if the poll has no interval; `why` says why; `numbers` are its figures."""
 
     database: str
     at: datetime
-    body: bytes
     diagnosis: str
     severity: str
     headline: str
@@ -187,7 +187,8 @@ class IngestRecord:
     """Changes of the database for its timeline."""
     kind: ObstacleKind | None = None
     """Of `why`; None in a file of the spool that latchscope 0.2 or older left."""
-    before: bytes = b""
+    snapshot: Document | None = None
+    before: Document | None = None
     """The snapshot of the poll before, which kept none, if this one is the other side of something."""
 
 
@@ -240,8 +241,8 @@ def record_of(
     return IngestRecord(
         database=snapshot.database,
         at=at,
-        body=plain(snapshot) if whole else b"",
-        before=plain(poll_record.previous) if before and poll_record and poll_record.previous else b"",
+        snapshot=dump_snapshot(snapshot) if whole else None,
+        before=dump_snapshot(poll_record.previous) if before and poll_record and poll_record.previous else None,
         diagnosis=stored.without_commands().model_dump_json() if complete else "",
         severity=verdict.severity.value,
         headline=verdict.headline,
@@ -253,44 +254,16 @@ def record_of(
         numbers=numbers_of(delta, verdict.impact) if delta else [None] * len(NUMBERS),
         episodes=[_episode(episode) for episode in episodes],
         confirmed=[_confirmed(result) for result in poll_record.confirmed] if poll_record else [],
-        changes=_CHANGES.dump_python(list(poll_record.episode_changes), mode="json", exclude=_NOT_KEPT)
+        changes=EPISODE_CHANGES_IN.dump_python(list(poll_record.episode_changes), mode="json", exclude=_NOT_KEPT)
         if poll_record
         else [],
         happened=[change.model_dump(mode="json") for change in poll_record.happened] if poll_record else [],
     )
 
 
-def happened_in(record: IngestRecord) -> list[Change]:
-    """What changed on the database between its poll before and the poll of a record."""
-    return [Change.model_validate(members, extra="ignore") for members in record.happened]
-
-
-def changes_in(record: IngestRecord) -> list[EpisodeChange]:
-    """The changes of episodes by the poll of a record."""
-    return _CHANGES.validate_python(record.changes)
-
-
-def plain(snapshot: Snapshot) -> bytes:
-    """A snapshot in the form of a capture file's, as JSON: the writer packs it with its day's first.
-
-    pydantic's encoder takes a quarter of the time of Python's own. The samples of a storm are the largest part of its polls.
-    """
-    return to_json(dump_snapshot(snapshot))
-
-
-def snapshot_of(record: IngestRecord) -> Snapshot:
-    """The snapshot of a poll that waits for the store. Raises InputError or ValueError if it is not one."""
-    return load_snapshot(json.loads(record.body), record.database, f"spool, {record.database}")
-
-
-def unpack(body: bytes, database: str) -> Snapshot:
-    """A stored snapshot, given as JSON, as it was. Raises InputError or ValueError if it is not one."""
-    return load_snapshot(json.loads(body), database, f"store, {database}")
-
-
 def to_bytes(record: IngestRecord) -> bytes:
-    packed = {name: zlib.compress(getattr(record, name), 1).hex() for name in ("body", "before")}
-    return zlib.compress(json.dumps(asdict(record) | {"at": record.at.isoformat()} | packed).encode(), 3)
+    """A poll for a file of the spool."""
+    return zlib.compress(to_json(record), 3)
 
 
 def from_bytes(data: bytes) -> IngestRecord:
@@ -300,9 +273,9 @@ def from_bytes(data: bytes) -> IngestRecord:
         found = ((wanted(*item[:3]), value, 0.0) for item, value in members["figures"])
         chosen = [(place, value, most) for place, value, most in found if place is not None]
         members["numbers"], _ = numbers(chosen, members["missing"], members["seconds"])
-    packed = {name: zlib.decompress(bytes.fromhex(members[name])) for name in ("body", "before") if name in members}
-    read = members | packed | {"at": datetime.fromisoformat(members["at"])}
-    return IngestRecord(**known_members(IngestRecord, read))
+    if body := members.get("body"):
+        members |= {"snapshot": json.loads(zlib.decompress(bytes.fromhex(body)) or b"null"), "before": None}
+    return IngestRecord(**known_members(IngestRecord, members | {"at": datetime.fromisoformat(members["at"])}))
 
 
 def _episode(episode: Episode) -> dict[str, Any]:
@@ -355,33 +328,14 @@ RENAMED: dict[str, str] = {}
 """Old cause id → its current id. A released id that is renamed gets a line here, for good."""
 
 
-def current(cause: str, renamed: Mapping[str, str] | None = None) -> str:
+def current(cause: str) -> str:
     """The current id of a cause."""
-    known = RENAMED if renamed is None else renamed
-    seen = {cause}
-    while (newer := known.get(cause)) is not None and newer not in seen:
-        cause = newer
-        seen.add(cause)
-    return cause
+    return RENAMED.get(cause, cause)
 
 
 def former(cause: str) -> list[str]:
     """Every id under which rows of this cause may be stored, including the current one."""
-    return [cause, *(old for old in RENAMED if current(old) == cause and old != cause)]
-
-
-def read_diagnosis(body: str) -> Diagnosis:
-    """A stored Diagnosis with current cause ids."""
-    diagnosis = read(Diagnosis, body)
-    if not RENAMED:
-        return diagnosis
-    names = ("findings", "ruled_out", "undetermined", "candidates")
-    return diagnosis.model_copy(
-        update={
-            name: tuple(one.model_copy(update={"cause": current(one.cause)}) for one in getattr(diagnosis, name))
-            for name in names
-        }
-    )
+    return [cause, *(old for old, new in RENAMED.items() if new == cause)]
 
 
 # The kind of what is kept with a sentence. Rows from before migration 0011 have the sentence alone, which tells the

@@ -17,8 +17,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from collectors.deadline import NoThread, SessionCalls
 from collectors.errors import SessionError
 from service.state.login_gate import Refusal, RefusalsUnknown
-from service.store.rows import insert_new, table_of, upsert
-from service.store.tables import StoredRefusal, StoredSecret
+from service.store.rows import insert_new, upsert
+from service.store.tables import REFUSED_LOGINS, SECRETS
 
 T = TypeVar("T")
 
@@ -42,13 +42,10 @@ class StoredRefusals:
         """The refusal of this password for one of the accounts. Raises RefusalsUnknown."""
 
         def ask(connection: Connection) -> Refusal | None:
-            table = StoredRefusal
-            rows = connection.execute(
-                select(table.credential, table.database, table.why, table.at).where(table.account.in_(accounts))
-            ).all()
+            rows = connection.execute(select(REFUSED_LOGINS).where(REFUSED_LOGINS.c.account.in_(accounts))).all()
             mark = self._mark(connection, credential) if rows else ""
             row = next((row for row in rows if row.credential == mark), None)
-            return row and Refusal(credential, row.database, row.why, row.at)
+            return None if row is None else Refusal(credential, row.database, row.why, row.at)
 
         return self._bounded(ask)
 
@@ -58,7 +55,7 @@ class StoredRefusals:
         def write(connection: Connection) -> None:
             mark = self._mark(connection, refusal.credential)
             told = {"credential": mark, "database": refusal.database, "why": refusal.why, "at": refusal.at}
-            upsert(connection, table_of(StoredRefusal), [{"account": account, **told} for account in accounts])
+            upsert(connection, REFUSED_LOGINS, [{"account": account, **told} for account in accounts])
 
         self._bounded(write)
 
@@ -66,20 +63,19 @@ class StoredRefusals:
         """Forget these passwords, and whatever this database met. False if there was nothing. Raises RefusalsUnknown."""
 
         def write(connection: Connection) -> bool:
-            table = StoredRefusal
-            of_account = table.account.in_(accounts)
-            if connection.scalar(select(table.account).where(of_account).limit(1)) is None:
+            of = REFUSED_LOGINS.c
+            if connection.scalar(select(of.account).where(of.account.in_(accounts)).limit(1)) is None:
                 return False  # as nearly always, and then nothing is written
             marks = [self._mark(connection, credential) for credential in credentials]
-            over = delete(table).where(of_account, (table.database == database) | table.credential.in_(marks))
-            return connection.execute(over).rowcount > 0
+            over = (of.account.in_(accounts), (of.database == database) | of.credential.in_(marks))
+            return connection.execute(delete(REFUSED_LOGINS).where(*over)).rowcount > 0
 
         return self._bounded(write)
 
     def _mark(self, connection: Connection, credential: str) -> str:
         if self._key is None:
-            insert_new(connection, table_of(StoredSecret), [{"name": LOGINS, "secret": secrets.token_bytes(32)}])
-            self._key = connection.scalars(select(StoredSecret.secret).where(StoredSecret.name == LOGINS)).one()
+            insert_new(connection, SECRETS, [{"name": LOGINS, "secret": secrets.token_bytes(32)}])
+            self._key = connection.scalars(select(SECRETS.c.secret).where(SECRETS.c.name == LOGINS)).one()
         return mark_of(self._key, credential)
 
     def _bounded(self, ask: Callable[[Connection], T]) -> T:

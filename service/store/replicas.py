@@ -9,13 +9,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, delete, event, insert, select, text
-from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.exc import SQLAlchemyError
 
 from collectors.model import Snapshot
@@ -24,7 +23,8 @@ from service.state.episodes import Confirmed, Episode
 from service.state.replicas import DatabaseStatus, Lease, LeasesLost, OwnerRequest, Ownership, Replica
 from service.store.record import read
 from service.store.repository import Repository
-from service.store.tables import StoredRequest, StoredStatus
+from service.store.rows import upsert
+from service.store.tables import REQUESTS, STANDINGS
 
 # The messages between replicas in the store: the state of each database, and requests to its owner.
 
@@ -41,37 +41,35 @@ class FleetStatusTable:
     def put(self, statuses: Sequence[DatabaseStatus]) -> None:
         """Replace the state of these databases."""
         rows = [{"database": status.database, "body": status.model_dump_json()} for status in statuses]
-        write = upsert(StoredStatus)
-        write = write.on_conflict_do_update(index_elements=["database"], set_={"body": write.excluded.body})
         if rows:
             with self._engine.begin() as connection:
-                connection.execute(write, rows)
+                upsert(connection, STANDINGS, rows)
 
     def all(self) -> dict[str, DatabaseStatus]:
         """The latest state of every database."""
         with self._engine.connect() as connection:
-            bodies = connection.scalars(select(StoredStatus.body))
+            bodies = connection.scalars(select(STANDINGS.c.body))
             return {status.database: status for status in (read(DatabaseStatus, body) for body in bodies)}
 
     def of(self, database: str) -> DatabaseStatus | None:
         """The latest state of one database."""
         with self._engine.connect() as connection:
-            body = connection.scalar(select(StoredStatus.body).where(StoredStatus.database == database))
+            body = connection.scalar(select(STANDINGS.c.body).where(STANDINGS.c.database == database))
             return None if body is None else read(DatabaseStatus, body)
 
     def ask(self, request: OwnerRequest) -> None:
         """Leave a request for the replica that polls the database."""
         row = {"database": request.database, "body": request.model_dump_json(), "asked_at": datetime.now(UTC)}
         with self._engine.begin() as connection:
-            connection.execute(insert(StoredRequest), [row])
+            connection.execute(insert(REQUESTS), row)
 
     def asked(self, databases: Sequence[str]) -> list[OwnerRequest]:
         """Requests about these databases, each returned once."""
         if not databases:
             return []
-        mine = delete(StoredRequest).where(StoredRequest.database.in_(databases))
+        mine = delete(REQUESTS).where(REQUESTS.c.database.in_(databases))
         with self._engine.begin() as connection:
-            rows = connection.execute(mine.returning(StoredRequest.body, StoredRequest.asked_at)).all()
+            rows = connection.execute(mine.returning(REQUESTS.c.body, REQUESTS.c.asked_at)).all()
         oldest = datetime.now(UTC) - TOO_OLD
         return [read(OwnerRequest, body) for body, at in rows if at >= oldest]
 
@@ -163,7 +161,8 @@ class SharedLeases:
         pids = {
             holders[key]: replica for replica in known.values() if (key := key_of("replica", replica.id)) in holders
         }
-        self._sweep([replica for replica in known if key_of("replica", replica) not in holders])
+        if gone := [replica for replica in known if key_of("replica", replica) not in holders]:
+            self._quietly(lambda session: session.execute(_FORGET, {"gone": gone}))
         owners = {name: pids.get(holders[key]) for name in databases if (key := key_of("poll", name)) in holders}
         return Ownership(tuple(sorted(pids.values(), key=lambda replica: (replica.name, replica.id))), owners)
 
@@ -184,17 +183,13 @@ class SharedLeases:
             del self._held[lease.database]
             self._quietly(lambda session: session.execute(_GIVE, {"key": key_of("poll", lease.database)}))
 
-    @contextmanager
-    def acting(self, database: str) -> Iterator[bool]:
+    def acting(self, database: str) -> AbstractContextManager[bool]:
         """Whether this replica may have a second session on a database until the block ends. Only one replica may at a time."""
-        with self._alone_at(key_of("act", database)) as granted:
-            yield granted
+        return self._alone_at(key_of("act", database))
 
-    @contextmanager
-    def logging_in(self, account: str) -> Iterator[bool]:
+    def logging_in(self, account: str) -> AbstractContextManager[bool]:
         """Whether this replica may log in with the account until the block ends. Only one replica may at a time."""
-        with self._alone_at(key_of("login", account)) as granted:
-            yield granted
+        return self._alone_at(key_of("login", account))
 
     @contextmanager
     def _alone_at(self, key: int) -> Iterator[bool]:
@@ -247,10 +242,6 @@ class SharedLeases:
         session.execute(_TAKE, {"keys": [key_of("replica", me.id)]})
         session.execute(_JOIN, {"id": me.id, "name": me.name, "url": me.url})
         self.me = me
-
-    def _sweep(self, gone: Sequence[str]) -> None:
-        if gone:
-            self._quietly(lambda session: session.execute(_FORGET, {"gone": gone}))
 
     def _quietly(self, ask: Callable[[Connection], object]) -> None:
         try:

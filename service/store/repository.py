@@ -1,6 +1,5 @@
 """The store behind one URL: writes of polls, and the topics that others read. Each call is a short transaction."""
 
-import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,25 +11,20 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, func, select
 from sqlalchemy.exc import DatabaseError, SQLAlchemyError
-from sqlalchemy.orm import Session
 
 from collectors.model import Snapshot
-from rules.model import Diagnosis
 from service.config.settings import HistorySettings
 from service.extras import MissingExtra
-from service.state.board import PollRecord
 from service.store.engine import (
-    OutdatedStore,
     StoreError,
-    UnknownSchema,
     brief,
     close_to_others,
     file_of,
     lasting_trouble,
     make_engine,
     masked,
-    outdated_file,
     passfile_trouble,
+    refused_file,
     sqlite_file,
     upgrade,
 )
@@ -45,12 +39,17 @@ from service.store.episodes import (
     RecentRows,
 )
 from service.store.polls import Curves
-from service.store.record import IngestRecord, KeptSnapshots, changes_in, happened_in, read_diagnosis, record_of
+from service.store.record import (
+    EPISODE_CHANGES_IN,
+    Document,
+    IngestRecord,
+    KeptSnapshots,
+)
 from service.store.refused_logins import StoredRefusals
 from service.store.reports import Reports
-from service.store.rows import NameTables, Partitions, insert_new, insert_raw, table_of, upsert
-from service.store.snapshots import Frames, Snapshots, day_of, packed
-from service.store.tables import MEANS, NUMBERS, POLLS, SUMS, StoredDatabase, StoredDiagnosis, StoredSnapshot, millis
+from service.store.rows import NameTables, Partitions, insert_new, upsert
+from service.store.snapshots import Frames, Snapshots
+from service.store.tables import DATABASES, DIAGNOSES, FIGURES, MEANS, NUMBERS, POLLS, SNAPSHOTS, millis, moment
 from service.store.upkeep import Rest, Upkeep
 
 __all__ = ["Repository", "StoreError"]
@@ -92,44 +91,28 @@ class Repository:
         self._last: dict[str, datetime] = {}
         """Database → its last poll that this process wrote."""
 
-    def keep(self, snapshot: Snapshot, verdict: Diagnosis, poll_record: PollRecord | None = None) -> None:
-        """Keep one poll at once, with its complete diagnosis. A store in trouble is logged. `Writer` loses nothing."""
-        record = record_of(snapshot, verdict, poll_record)
-        if record is None:
-            return
-        try:
-            self.write([record])
-        except (SQLAlchemyError, ValueError) as error:
-            log.error("store: a poll of %s was not kept: %s", snapshot.database, brief(error))
-
     def write(self, records: Sequence[IngestRecord]) -> None:
         """Write polls in one transaction. An existing one stays. Raises SQLAlchemyError, NaiveTime."""
         if self.file is not None:
             self.file.before_polls()
         databases = self.names.databases({record.database for record in records})
         self.partitions.ensure({millis(record.at) for record in records})
-        changes = [change for record in records for change in changes_in(record)]
+        changes = [change for record in records for change in EPISODE_CHANGES_IN.validate_python(record.changes)]
         with self.engine.begin() as connection:
-            bodies = list(_bodies(records))
-            frames = self.frames.of(connection, bodies)
-            snapshots = [
-                {"database": name, "taken_at": at, "body": packed(body, frames[day_of(name, at)])}
-                for name, at, body in bodies
-            ]
-            insert_new(connection, table_of(StoredSnapshot), snapshots)
-            upsert(connection, table_of(StoredDiagnosis), [_diagnosis(each) for each in records if each.diagnosis])
+            insert_new(connection, SNAPSHOTS, self.frames.rows(connection, _snapshots(records)))
+            upsert(connection, DIAGNOSES, [_diagnosis(each) for each in records if each.diagnosis])
             self._write_polls(connection, databases, records)
             self.episodes.write(connection, [row for record in records for row in record.episodes])
             self.confirmations.write(
                 connection, [(record.database, row) for record in records for row in record.confirmed]
             )
             self.timeline.write(
-                connection, [(record.database, change) for record in records for change in happened_in(record)]
+                connection, [(record.database, change) for record in records for change in record.happened]
             )
             self.episode_log.append(connection, changes)
         if self.file is not None:
             self.file.after_polls()
-        self.frames.remember(frames)
+        self.frames.remember()
         self._last |= {record.database: record.at for record in records}
         self.upkeep.changed((databases[record.database], record.at) for record in records)
         if changes:
@@ -140,39 +123,21 @@ class Repository:
     ) -> None:
         """The row of each poll. After a start an interval begins at the last snapshot: what the polls after that counted is
         subtracted."""
-        rows: list[tuple[Any, ...]] = []
+        rows: list[dict[str, Any]] = []
         last = dict(self._last)
         for record in records:
             number, begin = databases[record.database], record.at - timedelta(seconds=record.seconds or 0.0)
             if record.seconds and abs(last.get(record.database, begin - 2 * _SLACK) - begin) > _SLACK:
-                insert_raw(connection, POLLS, rows, _COLUMNS)
+                insert_new(connection, POLLS, rows)
                 rows = []
                 record = _uncounted(connection, number, begin, record)
             rows.append(_poll(number, record))
             last[record.database] = record.at
-        insert_raw(connection, POLLS, rows, _COLUMNS)
+        insert_new(connection, POLLS, rows)
 
     def last_snapshot(self, database: str) -> Snapshot | None:
         """The newest kept snapshot of a database."""
         return next(iter(self.snapshots.latest(database, 1)), None)
-
-    def diagnoses(self, database: str, since: datetime, limit: int = 500) -> list[Diagnosis]:
-        """Kept diagnoses of a database from `since` on, newest first, at most `limit`."""
-        query = (
-            select(StoredDiagnosis.body)
-            .where(StoredDiagnosis.database == database, StoredDiagnosis.taken_at >= since)
-            .order_by(StoredDiagnosis.taken_at.desc())
-            .limit(limit)
-        )
-        with Session(self.engine) as session:
-            return [read_diagnosis(body) for body in session.scalars(query)]
-
-    def counts(self) -> dict[str, int]:
-        with Session(self.engine) as session:
-            return {
-                table.__tablename__: session.scalar(select(func.count()).select_from(table)) or 0
-                for table in (StoredSnapshot, StoredDiagnosis)
-            }
 
     def prune(self, now: datetime, rest: Rest = lambda spent: False) -> dict[str, int]:
         """Delete expired rows, in slices or whole partitions. Returns the number of rows or partitions, by table."""
@@ -182,10 +147,10 @@ class Repository:
 
     def newest_polls(self) -> Mapping[str, datetime]:
         """When the newest stored poll of each database was, by its own clock."""
-        newest = select(func.max(POLLS.c.at)).where(POLLS.c.database_id == StoredDatabase.id).scalar_subquery()
+        newest = select(func.max(POLLS.c.at)).where(POLLS.c.database_id == DATABASES.c.id).scalar_subquery()
         with self.engine.connect() as connection:
-            found = connection.execute(select(StoredDatabase.name, newest)).all()
-        return {name: at for name, at in found if at is not None}
+            found = connection.execute(select(DATABASES.c.name, newest)).all()
+        return {name: moment(at) for name, at in found if at is not None}
 
     def reachable(self) -> bool:
         """Whether the store answers, is the one that was opened, and its tables exist. If not, `lasting` may say why."""
@@ -194,7 +159,7 @@ class Repository:
             if self.file is not None:
                 self.file.before_polls()
             with self.engine.connect() as connection:
-                connection.execute(select(StoredSnapshot.taken_at).limit(1))
+                connection.execute(select(SNAPSHOTS.c.taken_at).limit(1))
             return True
         except SQLAlchemyError as error:
             self.lasting = lasting_trouble(error)
@@ -222,8 +187,8 @@ def _opened(url: str) -> Engine:
     engine = None
     try:
         file = sqlite_file(url)
-        if file is not None and (why := outdated_file(file)):
-            raise OutdatedStore(why)
+        if file is not None and (why := refused_file(file)):
+            raise StoreError(f"store {masked(url)} {why}")
         engine = make_engine(url)
         try:
             upgrade(engine)
@@ -234,60 +199,63 @@ def _opened(url: str) -> Engine:
         if file is not None:
             close_to_others(file)
         return engine
-    except OutdatedStore as error:
-        refusal = StoreError(f"store {masked(url)} {error}")
-    except UnknownSchema as error:
-        why = f"it was last used by another latchscope ({brief(error)})"
-        refusal = StoreError(f"store {masked(url)} cannot be opened: {why}; use that one, or a new store")
+    except StoreError as error:
+        refused = error
     except ValueError:
         # Its text may contain a piece of the password.
-        why = "its port is not a number; write special characters of a password as %XX"
-        refusal = StoreError(f"store {masked(url)} cannot be opened: {why}")
-    except MissingExtra as error:
-        refusal = StoreError(f"store {masked(url)} cannot be opened: {error}")
-    except (SQLAlchemyError, ModuleNotFoundError) as error:
-        unread = passfile_trouble(url) if "password" in str(error) else None
-        why = unread or f"{brief(error)}; correct the setting `store`"
-        refusal = StoreError(f"store {masked(url)} cannot be opened: {why}")
+        refused = StoreError(
+            f"store {masked(url)} cannot be opened: its port is not a number; write special characters of a password as %XX"
+        )
+    except (SQLAlchemyError, MissingExtra, ModuleNotFoundError) as error:
+        why = passfile_trouble(url) if "password" in str(error) else None
+        if why is None:
+            why = str(error) if isinstance(error, MissingExtra) else f"{brief(error)}; correct the setting `store`"
+        refused = StoreError(f"store {masked(url)} cannot be opened: {why}")
     if engine is not None:
         engine.dispose()
-    raise refusal
+    raise refused
 
 
-_COLUMNS = ("database_id", "at", "seconds", "severity", "missing", "startup_time", "why", "kind", *NUMBERS)
 _SLACK = timedelta(milliseconds=50)
 
 
-def _poll(database: int, record: IngestRecord) -> tuple[Any, ...]:
-    started = None if record.seconds else record.startup_time  # of each life once
-    what = (record.seconds, record.severity, record.missing, started, record.why, record.kind)
-    return (database, millis(record.at), *what, *record.numbers)
+def _poll(database: int, record: IngestRecord) -> dict[str, Any]:
+    return {
+        "database_id": database,
+        "at": millis(record.at),
+        "seconds": record.seconds,
+        "severity": record.severity,
+        "missing": record.missing,
+        "startup_time": None if record.seconds else record.startup_time,  # of each life once
+        "why": record.why,
+        "kind": record.kind,
+        **dict(zip(NUMBERS, record.numbers, strict=True)),
+    }
 
 
 def _uncounted(connection: Connection, database: int, begin: datetime, record: IngestRecord) -> IngestRecord:
     """A poll without what the polls since the begin of its interval have counted."""
-    weighed = [func.sum(POLLS.c[name] * POLLS.c.seconds) for name in MEANS]
-    query = select(func.sum(POLLS.c.seconds), *weighed, *(func.sum(POLLS.c[name]) for name in SUMS))
-    inside = (POLLS.c.database_id == database, POLLS.c.at > begin + _SLACK, POLLS.c.at < record.at)
-    counted, *parts = connection.execute(query.where(*inside)).one()
-    left = (record.seconds or 0.0) - (counted or 0.0)
+    weighed = [func.sum(POLLS.c[name] * (POLLS.c.seconds if name in MEANS else 1)) for name in FIGURES]
+    since = (POLLS.c.database_id == database, POLLS.c.at > millis(begin + _SLACK), POLLS.c.at < millis(record.at))
+    counted, *parts = connection.execute(select(func.sum(POLLS.c.seconds), *weighed).where(*since)).one()
+    seconds = record.seconds or 0.0
+    left = seconds - (counted or 0.0)
     if not counted or left <= 0:
         return record
     told: list[float | None] = []
-    for name, value, part in zip((*MEANS, *SUMS), record.numbers, parts, strict=False):
-        over, share = (record.seconds or 0.0, left) if name in MEANS else (1.0, 1.0)
+    for name, value, part in zip(FIGURES, record.numbers, parts, strict=False):
+        over, share = (seconds, left) if name in MEANS else (1.0, 1.0)
         told.append(None if value is None or part is None else max(value * over - part, 0.0) / share)
-    return replace(record, seconds=left, numbers=[*told, *record.numbers[len(told) :]])
+    return replace(record, seconds=left, numbers=[*told, record.numbers[-1]])
 
 
-def _bodies(records: Sequence[IngestRecord]) -> Iterator[tuple[str, datetime, bytes]]:
+def _snapshots(records: Sequence[IngestRecord]) -> Iterator[tuple[str, datetime, Document]]:
     """The snapshots of polls that keep theirs, each after that of the poll before where that is to be kept too."""
     for record in records:
         if record.before:
-            at = datetime.fromisoformat(json.loads(record.before)["taken_at"])
-            yield record.database, at, record.before
-        if record.body:
-            yield record.database, record.at, record.body
+            yield record.database, datetime.fromisoformat(record.before["taken_at"]), record.before
+        if record.snapshot:
+            yield record.database, record.at, record.snapshot
 
 
 def _diagnosis(record: IngestRecord) -> dict[str, Any]:

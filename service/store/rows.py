@@ -1,120 +1,53 @@
 """Many rows in one statement on both engines, the numbers of databases, and the partitions of polls on PostgreSQL."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from threading import Lock
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Dialect, Engine, Table, select, text
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
-from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy import Connection, Engine, Table, select, text
+from sqlalchemy.dialects import postgresql, sqlite
 
-from service.store.tables import DAY, StoredDatabase, millis, moment
+from service.store.tables import DATABASES, DAY, millis, moment
 
-BulkRows = Sequence[Sequence[Any]]
-ColumnValues = Mapping[str, Any]
-_NOTHING = "on conflict do nothing"
+BulkRows = Sequence[Mapping[str, Any]]
+"""Rows by column name, all with the same columns."""
+Newer = Callable[[Table, Any], Any]
+"""The condition under which an existing row of a table gets the values of a new one."""
 
 
-def table_of(mapped: type[DeclarativeBase]) -> Table:
-    """The table behind a mapped class."""
-    return cast(Table, mapped.__table__)
+def always(table: Table, new: Any) -> None:
+    """Any existing row gets them."""
 
 
-def insert_raw(connection: Connection, table: Table, rows: BulkRows, names: Sequence[str] | None = None) -> None:
-    """Rows of values in the engine's own form (times of figures as milliseconds). An existing row stays."""
-    if not rows:
-        return
-    columns = tuple(table.columns.keys()) if names is None else tuple(names)
-    if connection.dialect.name == "sqlite":
-        listed, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
-        sql = f'insert or ignore into "{table.name}" ({listed}) values ({marks})'
-        connection.exec_driver_sql(sql, [tuple(row) for row in rows])
-        return
-    _from_arrays(connection, table, columns, list(zip(*rows, strict=True)), _NOTHING)
-
-
-def insert_new(connection: Connection, table: Table, rows: Sequence[ColumnValues]) -> None:
-    """Rows by column name, through the columns' own types. An existing row stays."""
-    if not rows:
-        return
-    if connection.dialect.name == "sqlite":
-        connection.execute(sqlite_insert(table).on_conflict_do_nothing(), list(rows))
-        return
-    _from_arrays(connection, table, tuple(rows[0]), _typed(connection.dialect, table, rows), _NOTHING)
-
-
-def upsert(
-    connection: Connection,
-    table: Table,
-    rows: Sequence[ColumnValues],
-    changed: Mapping[str, str] | None = None,
-    where: str | None = None,
-) -> None:
-    """Rows by column name, in order. An existing row gets the new values of the given columns.
-
-    `changed`: columns and the SQL of their new values instead, in which `excluded` is the new row; `where`: only
-    rows for which this SQL is true change.
-    """
-    if not rows:
-        return
-    names, keys = tuple(rows[0]), [column.name for column in table.primary_key]
-    changed = changed or {name: f'excluded."{name}"' for name in names if name not in keys}
-    sets = ", ".join(f'"{name}" = {value}' for name, value in changed.items())
-    listed = ", ".join(f'"{key}"' for key in keys)
-    conflict = f"on conflict ({listed}) do update set {sets}" + (f" where {where}" if where else "")
-    if connection.dialect.name == "sqlite":
-        marks = ", ".join("?" * len(names))
-        sql = f'insert into "{table.name}" ({", ".join(_quoted(names))}) values ({marks}) {conflict}'
-        connection.exec_driver_sql(sql, list(zip(*_typed(connection.dialect, table, rows), strict=True)))
-        return
-    for some in _each_key_once(rows, keys):
-        _from_arrays(connection, table, names, _typed(connection.dialect, table, some), conflict)
-
-
-def _each_key_once(rows: Sequence[ColumnValues], keys: Sequence[str]) -> list[list[ColumnValues]]:
-    """The rows in parts without duplicate keys, each row after earlier ones of its key: one statement changes a row once."""
-    parts: list[list[ColumnValues]] = []
-    seen: dict[tuple[Any, ...], int] = {}
-    for row in rows:
-        key = tuple(row[name] for name in keys)
-        part = seen[key] = seen.get(key, -1) + 1
-        if part == len(parts):
-            parts.append([])
-        parts[part].append(row)
-    return parts
-
-
-def _from_arrays(
-    connection: Connection, table: Table, names: tuple[str, ...], values: Sequence[Sequence[Any]], conflict: str
-) -> None:
-    """PostgreSQL: one binary array per column. Otherwise psycopg sends a statement per row."""
-    connection.exec_driver_sql(f"{_insert(table, names)} {conflict}", tuple(list(column) for column in values))
+def insert_into(engine: str, table: Table) -> Any:
+    """An insert of this kind of engine, which can say what a conflict does."""
+    return (postgresql if engine == "postgresql" else sqlite).insert(table)
 
 
 @cache
-def _insert(table: Table, names: tuple[str, ...]) -> str:
-    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
-    arrays = ", ".join(f"%b::{table.columns[name].type.compile(dialect)}[]" for name in names)
-    return f'insert into "{table.name}" ({", ".join(_quoted(names))}) select * from unnest({arrays})'
+def _new(engine: str, table: Table) -> Any:
+    return insert_into(engine, table).on_conflict_do_nothing()
 
 
-def _quoted(names: Sequence[str]) -> list[str]:
-    return [f'"{name}"' for name in names]
+@cache
+def _newest(engine: str, table: Table, names: tuple[str, ...], newer: Newer) -> Any:
+    wanted = insert_into(engine, table)
+    changed = {name: wanted.excluded[name] for name in names if name not in table.primary_key.columns}
+    where = newer(table, wanted.excluded)
+    return wanted.on_conflict_do_update(index_elements=list(table.primary_key), set_=changed, where=where)
 
 
-def _typed(dialect: Dialect, table: Table, rows: Sequence[ColumnValues]) -> list[list[Any]]:
-    """A list per column of the first row, as the columns' own types give their values to the engine."""
-    typed = []
-    for name in rows[0]:
-        values = [row[name] for row in rows]
-        process = table.columns[name].type.dialect_impl(dialect).bind_processor(dialect)
-        if process is not None:
-            values = [process(value) for value in values]
-        typed.append(values)
-    return typed
+def insert_new(connection: Connection, table: Table, rows: BulkRows) -> None:
+    """An existing row stays."""
+    if rows:
+        connection.execute(_new(connection.dialect.name, table), rows)
+
+
+def upsert(connection: Connection, table: Table, rows: BulkRows, newer: Newer = always) -> None:
+    """In order. An existing row gets the new values, if it is older."""
+    if rows:
+        connection.execute(_newest(connection.dialect.name, table, tuple(rows[0]), newer), rows)
 
 
 class NameTables:
@@ -122,47 +55,37 @@ class NameTables:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._databases: dict[str, int] = {}
-        self._writing = Lock()
+        self._known: dict[str, int] = {}
 
     def database(self, name: str) -> int | None:
         """The number of a database, or None while the store has nothing of it."""
-        if name not in self._databases:
-            self._load({name})
-        return self._databases.get(name)
+        if name not in self._known:
+            self.forget()
+        return self._known.get(name)
 
     def databases(self, names: Iterable[str]) -> dict[str, int]:
         """The numbers of these databases. New ones get a number."""
         wanted = set(names)
-        with self._writing:
-            if wanted - self._databases.keys():
-                self._load(wanted)
-            if missing := wanted - self._databases.keys():
-                with self._engine.begin() as connection:
-                    insert_raw(connection, table_of(StoredDatabase), [(name,) for name in sorted(missing)], ("name",))
-                self._load(missing)  # another process may have added the same
-        return {name: self._databases[name] for name in wanted}
+        if wanted - self._known.keys():
+            self.forget()
+        if missing := wanted - self._known.keys():
+            with self._engine.begin() as connection:  # another process may add the same
+                insert_new(connection, DATABASES, [{"name": name} for name in sorted(missing)])
+            self.forget()
+        return {name: self._known[name] for name in wanted}
 
-    def all_databases(self) -> dict[int, str]:
-        with self._engine.connect() as connection:
-            return {number: name for name, number in connection.execute(_DATABASES)}
+    def all(self) -> dict[str, int]:
+        """Those of every database that the store ever had."""
+        self.forget()
+        return self._known
 
     def forget(self) -> None:
-        """Forget everything: an import may have added names."""
-        with self._writing:
-            self._databases.clear()
-
-    def _load(self, names: Iterable[str]) -> None:
-        for some in batched(sorted(names), AT_ONCE):
-            with self._engine.connect() as connection:
-                rows = connection.execute(_DATABASES.where(StoredDatabase.name.in_(some)))
-                self._databases.update((name, number) for name, number in rows)
+        """Read them again: an import or another process may have added some."""
+        with self._engine.connect() as connection:
+            self._known = {name: number for number, name in connection.execute(select(DATABASES))}
 
 
 T = TypeVar("T")
-AT_ONCE = 500
-"""Names per query."""
-_DATABASES = select(StoredDatabase.name, StoredDatabase.id)
 
 
 def batched(members: Sequence[T], most: int) -> Iterator[Sequence[T]]:
@@ -210,16 +133,15 @@ class Partitions:
             "select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid "
             "where i.inhparent = to_regclass('polls')"
         )
-        with self._engine.begin() as connection:
-            begins = {_begin(name): name for name in connection.scalars(children)}
-        old = {begin: name for begin, name in begins.items() if begin + DAY <= millis(before)}
-        for begin, name in old.items():
+        with self._engine.connect() as connection:
+            # The name of a partition, perhaps from an older release, ends with its day.
+            days = {
+                name: datetime.strptime(name[-8:], "%Y%m%d").replace(tzinfo=UTC)
+                for name in connection.scalars(children)
+            }
+        old = [name for name, day in days.items() if day + timedelta(days=1) <= before]
+        for name in old:
             with self._engine.begin() as connection:
                 connection.execute(text(f"drop table if exists {name}"))
-            self._known.discard(begin)
+            self._known.discard(millis(days[name]))
         return len(old)
-
-
-def _begin(partition: str) -> int:
-    """When the day of a partition began, in milliseconds, by its name, perhaps from an older release."""
-    return millis(datetime.strptime(partition.rpartition("_")[2], "%Y%m%d").replace(tzinfo=UTC))

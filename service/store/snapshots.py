@@ -4,34 +4,37 @@ import json
 import logging
 import zlib
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, lru_cache
-from itertools import pairwise
+from functools import cache, cached_property, lru_cache, partial
+from itertools import chain, compress, pairwise, repeat
+from operator import add, sub
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import to_json
 from sqlalchemy import Connection, Engine, select
 
-from collectors.capture import ABSENT
+from collectors.capture import ABSENT, dump_snapshot, load_snapshot
 from collectors.delta import between, together
 from collectors.errors import InputError
 from collectors.model import ColumnKind, Delta, NotComparable, Snapshot, number
 from collectors.registry import collectors
 from service.store.polls import Times, Values
-from service.store.record import plain, unpack
-from service.store.rows import batched, insert_new, table_of
-from service.store.tables import StoredFrame, StoredSnapshot, millis
+from service.store.record import Document
+from service.store.rows import BulkRows, batched, insert_new
+from service.store.tables import FRAMES, SNAPSHOTS, millis
 
 log = logging.getLogger("latchscope.store")
 
-# Each is packed with the first of its day as dictionary, which has nearly all of its content.
+# A snapshot is packed with the first of its day, its frame. What is as there is left out: a view, or the reasons why views are
+# missing. Of a view with as many rows, `cells` in place of `columns` and `rows` are what each number grew by, and in a list what
+# is no whole number. The frame's JSON is the dictionary of the zlib stream as well, because it has nearly all of the rest.
 #
-# A body of this form starts with a special byte, then the checksum of the dictionary. Any other is a snapshot without
-# a dictionary: the first of a day, one of an older release, or one of a store that lost the frame.
+# A body of this form starts with a special byte, then the checksum of the dictionary. 0.2.0 wrote it too, with every view whole.
+# Any other body is a snapshot without a frame.
 
 WITH_FRAME = b"\x01"
 """No zlib stream starts with it."""
@@ -39,8 +42,9 @@ HEAD = 5
 """Bytes before the stream: the one above, and the checksum of the dictionary."""
 REACH_BYTES = 32_768
 """zlib looks back this far, so more of a frame is useless."""
-OPEN_FRAMES = 512
-"""Frames that a writer keeps ready, some 10 kB each: as many as one process polls on a core."""
+OPEN_FRAMES = 128
+"""Frames that are kept ready, some 60 kB each. Another one takes a tenth of a millisecond."""
+LEVEL = 3
 Day = tuple[str, str]
 """Database and UTC date."""
 
@@ -58,82 +62,118 @@ class Frames:
     """The current day's frame of each database, from the store."""
 
     def __init__(self) -> None:
-        self._bodies: dict[str, tuple[str, bytes]] = {}
+        self._kept: dict[str, tuple[Day, bytes]] = {}
+        self._new: dict[str, tuple[Day, bytes]] = {}
+        """Those of the current transaction."""
 
-    def of(self, connection: Connection, bodies: Iterable[tuple[str, datetime, bytes]]) -> dict[Day, bytes]:
-        """The frames of these snapshots. The first of a day becomes its frame, within the current transaction."""
-        first: dict[Day, bytes] = {}
-        for database, at, body in bodies:
-            first.setdefault(day_of(database, at), body)
-        found = {
-            (database, day): known[1]
-            for database, day in first
-            if (known := self._bodies.get(database)) and known[0] == day
-        }
-        new = {key: zlib.compress(body) for key, body in first.items() if key not in found}
-        rows = [{"database": database, "day": day, "body": body} for (database, day), body in new.items()]
-        insert_new(connection, table_of(StoredFrame), rows)
-        for key, body in new.items():
-            found[key] = frame_of(connection, key) or body
-        return found
+    def rows(self, connection: Connection, snapshots: Iterable[tuple[str, datetime, Document]]) -> BulkRows:
+        """The rows of these snapshots. The first of a day becomes its frame, within the current transaction."""
+        self._new, rows = {}, []
+        for database, at, document in snapshots:
+            day = day_of(database, at)
+            known, frame = self._new.get(database) or self._kept.get(database) or (None, None)
+            if known != day:
+                body = zlib.compress(to_json(document))
+                insert_new(connection, FRAMES, [{"database": database, "day": day[1], "body": body}])
+                frame = frame_of(connection, day)
+                self._new[database] = day, frame or body
+            rows.append({"database": database, "taken_at": at, "body": packed(document, frame or body)})
+        return rows
 
-    def remember(self, frames: dict[Day, bytes]) -> None:
-        """After the commit: the newest day of each database."""
-        for (database, day), body in sorted(frames.items()):
-            self._bodies[database] = (day, body)
+    def remember(self) -> None:
+        """After the commit."""
+        self._kept |= self._new
 
     def forget(self) -> None:
         """Forget everything: an import may have brought others."""
-        self._bodies.clear()
+        self._kept.clear()
 
 
 def frame_of(connection: Connection, day: Day) -> bytes | None:
     """The frame of a day, or None."""
-    of = (StoredFrame.database == day[0], StoredFrame.day == day[1])
-    body: bytes | None = connection.scalar(select(StoredFrame.body).where(*of))
+    of = (FRAMES.c.database == day[0], FRAMES.c.day == day[1])
+    body: bytes | None = connection.scalar(select(FRAMES.c.body).where(*of))
     return body
 
 
-def packed(body: bytes, frame: bytes) -> bytes:
-    """A snapshot, given as JSON, packed with a frame. The first of a day is its frame, and needs no other."""
-    first, head = _opened(frame)
-    if body == first:
-        return frame
-    squeezer = zlib.compressobj(zdict=first[-REACH_BYTES:])
-    return head + squeezer.compress(body) + squeezer.flush()
+class _View:
+    """A view of a frame, with its whole numbers apart from its other cells."""
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self.columns, self.rows = content["columns"], [tuple(row) for row in content["rows"]]
+        cells = [*chain.from_iterable(self.rows)]
+        self._counted = [type(cell) is int for cell in cells]
+        self._rest = [not counted for counted in self._counted]
+        self._counts, self._others = [*compress(cells, self._counted)], [*compress(cells, self._rest)]
+
+    def less(self, content: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A view without what this one has of it."""
+        rows = content["rows"]
+        if len(rows) != len(self.rows) or [*content["columns"]] != self.columns:
+            return content
+        told = {name: member for name, member in content.items() if name not in ("columns", "rows")}
+        if rows == self.rows:
+            return told
+        cells = [*chain.from_iterable(rows)]
+        counts, others = [*compress(cells, self._counted)], [*compress(cells, self._rest)]
+        if not {*map(type, counts)} <= {int}:
+            return content
+        told["grown"] = [*map(sub, counts, self._counts)]
+        return told if others == self._others else told | {"others": others}
+
+    def more(self, less: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The view that was made less."""
+        if "rows" in less:
+            return less
+        told = dict(less)
+        counts = map(add, self._counts, told.pop("grown", repeat(0)))
+        others = iter(told.pop("others", self._others))
+        cells = [next(counts) if counted else next(others) for counted in self._counted]
+        wide = len(self.columns)
+        return {"columns": self.columns, "rows": [cells[n * wide :][:wide] for n in range(len(self.rows))], **told}
 
 
 @lru_cache(OPEN_FRAMES)
-def _opened(frame: bytes) -> tuple[bytes, bytes]:
-    """The plain frame, and the head of snapshots packed with it."""
-    first = zlib.decompress(frame)
-    return first, WITH_FRAME + zlib.crc32(first[-REACH_BYTES:]).to_bytes(HEAD - 1, "big")
-
-
-def plain_body(body: bytes, frame: bytes | None) -> bytes:
-    """A stored body as JSON. Raises LostFrame, or zlib.error."""
-    if body[:1] != WITH_FRAME:
-        return zlib.decompress(body)
-    if frame is None:
-        raise LostFrame("the first snapshot of its day is missing")
-    first, head = _opened(frame)
-    if head != body[:HEAD]:
-        raise LostFrame("the first snapshot of its day is another than the one it was packed with")
-    return zlib.decompressobj(zdict=first[-REACH_BYTES:]).decompress(body[HEAD:])
-
-
-def stored_snapshot(connection: Connection, database: str, at: datetime, body: bytes) -> Snapshot:
-    """A row of `snapshots` as it was. Raises LostFrame, ValueError or zlib.error."""
-    frame = frame_of(connection, day_of(database, at)) if body[:1] == WITH_FRAME else None
-    try:
-        return unpack(plain_body(body, frame), database)
-    except InputError as error:  # an older release kept whatever a database answered
-        raise LostFrame(str(error)) from None
+def _opened(frame: bytes) -> tuple[Mapping[str, _View], object, bytes, bytes]:
+    """Of a frame its views, why others are missing, the dictionary of streams, and the head of what is packed with it."""
+    plain = zlib.decompress(frame)
+    first, dictionary = json.loads(plain), plain[-REACH_BYTES:]
+    views = {name: _View(content) for name, content in first["views"].items()}
+    return views, first.get("missing"), dictionary, WITH_FRAME + zlib.crc32(dictionary).to_bytes(HEAD - 1, "big")
 
 
 def head_of(frame: bytes | None) -> bytes | None:
     """How each body starts that is packed with a frame. None without one."""
-    return None if frame is None else _opened(frame)[1]
+    return None if frame is None else _opened(frame)[-1]
+
+
+def packed(document: Document, frame: bytes) -> bytes:
+    """A snapshot as it is stored."""
+    first, missing, dictionary, head = _opened(frame)
+    views = {
+        name: first[name].less(content) if name in first else content for name, content in document["views"].items()
+    }
+    less = {**document, "views": views}
+    if less.get("missing") == missing:
+        less.pop("missing", None)
+    squeezer = zlib.compressobj(LEVEL, zdict=dictionary)
+    return head + squeezer.compress(to_json(less)) + squeezer.flush()
+
+
+def unpacked(body: bytes, frame: bytes | None, views: Collection[str] | None = None) -> Document:
+    """A stored snapshot, or only some of its views. Raises LostFrame, ValueError or zlib.error."""
+    if body[:1] != WITH_FRAME:
+        found: Document = json.loads(zlib.decompress(body))
+        return found
+    if frame is None:
+        raise LostFrame("the first snapshot of its day is missing")
+    first, missing, dictionary, head = _opened(frame)
+    if head != body[:HEAD]:
+        raise LostFrame("the first snapshot of its day is another than the one it was packed with")
+    less = json.loads(zlib.decompressobj(zdict=dictionary).decompress(body[HEAD:]))
+    asked = [name for name in less["views"] if views is None or name in views]
+    whole = {name: first[name].more(less["views"][name]) if name in first else less["views"][name] for name in asked}
+    return {**less, "views": whole, "missing": less.get("missing", missing or {})}
 
 
 # The change of a database between two times: the difference of the nearest snapshots, across a restart by parts.
@@ -157,10 +197,10 @@ class Snapshots:
 
     def times(self, database: str, begin: datetime, end: datetime) -> list[datetime]:
         """When there are snapshots, both ends included."""
-        table = StoredSnapshot
-        query = select(table.taken_at).where(table.database == database, table.taken_at.between(begin, end))
+        at = SNAPSHOTS.c.taken_at
+        query = select(at).where(SNAPSHOTS.c.database == database, at.between(begin, end)).order_by(at)
         with self._engine.connect() as connection:
-            return list(connection.scalars(query.order_by(table.taken_at)))
+            return list(connection.scalars(query))
 
     def nearest(self, database: str, at: datetime, earlier: int = 0) -> list[datetime]:
         """The time of the snapshot that is nearest to a moment, after those of so many before it."""
@@ -170,22 +210,19 @@ class Snapshots:
 
     def latest(self, database: str, n: int = 2) -> tuple[Snapshot, ...]:
         """The newest of a database, newest first, without any whose frame is lost."""
-        table = StoredSnapshot
-        query = select(table.taken_at).where(table.database == database).order_by(table.taken_at.desc()).limit(n)
+        query = select(SNAPSHOTS.c.taken_at).where(SNAPSHOTS.c.database == database)
         with self._engine.connect() as connection:
-            times = list(connection.scalars(query))
+            times = connection.scalars(query.order_by(SNAPSHOTS.c.taken_at.desc()).limit(n)).all()
         return tuple(found for at in times if (found := self.at(database, at)) is not None)
 
     def at(self, database: str, at: datetime) -> Snapshot | None:
         """The snapshot of this time. None if there is none that can be read."""
-        table = StoredSnapshot
-        with self._engine.connect() as connection:
-            body = connection.scalar(select(table.body).where(table.database == database, table.taken_at == at))
+        for _, document in self._read(database, [at]):
             try:
-                return None if body is None else stored_snapshot(connection, database, at, body)
-            except (LostFrame, zlib.error) as error:
+                return load_snapshot(document, database, f"store, {database}")
+            except InputError as error:  # an older release kept whatever a database answered
                 log.warning("store: a snapshot of %s cannot be read: %s", database, error)
-                return None
+        return None
 
     def delta_over(
         self,
@@ -204,13 +241,13 @@ class Snapshots:
         times = self.times(database, not_before or begin - REACH, not_after or end + REACH)
         why = f"nothing of {database} is kept between {begin:%Y-%m-%d %H:%M} and {end:%Y-%m-%d %H:%M} UTC"
         nothing = NotComparable(database, None, why, "choose a time at which latchscope watched it")
+        load = cache(partial(self.at, database))
         while (pair := _ends(times, begin, end)) is not None:
-            first, last = pair
-            read = {at: self.at(database, at) for at in (times[first], times[last])}
-            if None in read.values():  # its frame is lost
-                times = [at for at in times if read.get(at, at) is not None]
-                continue
-            return self._whole(database, times[first : last + 1], read, begin, end)
+            inside = times[pair[0] : pair[1] + 1]
+            lost = [at for at in (inside[0], inside[-1]) if load(at) is None]
+            if not lost:
+                return _whole(load, inside, begin, end)
+            times = [at for at in times if at not in lost]
         return nothing
 
     def details(
@@ -230,60 +267,56 @@ class Snapshots:
             views.setdefault(view, []).append(column)
         rows = [_Rows(view, columns) for view, columns in views.items()]
         times = _spread(self.times(database, begin - REACH, end + REACH), begin, end, most) if rows else []
-        read = list(self._read(database, times))
+        read = list(self._read(database, times, {*views, LIFE}))
         if newest and newest.taken_at and rows:
-            last, at = plain(newest).decode(), newest.taken_at
+            last, at = dump_snapshot(newest), newest.taken_at
             if begin < at <= end + REACH and (not read or at > read[-1][0]):
                 read.append((at, last))
             for each in rows:  # a row that is not met in this time has its name
-                if (content := _view(last, each.view)) is not None:
+                if (content := last["views"].get(each.view)) is not None:
                     each.name(content)
-        for _, snapshot in read:
+        for _, document in read:
             for each in rows:
-                each.add(_view(snapshot, each.view))
+                each.add(document["views"].get(each.view))
         times_read = np.array([millis(at) for at, _ in read], np.int64)
-        return Details.of(times_read, [_life(snapshot) for _, snapshot in read], rows)
+        return Details.of(times_read, [_life(document) for _, document in read], rows)
 
-    def _read(self, database: str, times: Sequence[datetime]) -> Iterator[tuple[datetime, str]]:
-        """The snapshots of these times as JSON. One whose frame is lost is left out."""
-        table, frames = StoredSnapshot, dict[Day, bytes | None]()
+    def _read(
+        self, database: str, times: Sequence[datetime], views: Collection[str] | None = None
+    ) -> Iterator[tuple[datetime, Document]]:
+        """The snapshots of these times, or some views of them. One that cannot be read is left out."""
+        frames, lost, why = dict[Day, bytes | None](), 0, ""
+        query = select(SNAPSHOTS.c.taken_at, SNAPSHOTS.c.body).where(SNAPSHOTS.c.database == database)
         with self._engine.connect() as connection:
             for some in batched(times, AT_ONCE):
-                query = select(table.taken_at, table.body).where(table.database == database, table.taken_at.in_(some))
-                for at, body in connection.execute(query.order_by(table.taken_at)).all():
+                wanted = query.where(SNAPSHOTS.c.taken_at.in_(some)).order_by(SNAPSHOTS.c.taken_at)
+                for at, body in connection.execute(wanted).all():
                     day = day_of(database, at)
                     if body[:1] == WITH_FRAME and day not in frames:
                         frames[day] = frame_of(connection, day)
-                    with suppress(ValueError, zlib.error):
-                        yield at, plain_body(body, frames.get(day)).decode()
+                    try:
+                        yield at, unpacked(body, frames.get(day), views)
+                    except (ValueError, zlib.error) as error:
+                        lost, why = lost + 1, str(error)
+        if lost:
+            log.warning("store: %d snapshots of %s cannot be read: %s", lost, database, why)
 
-    def _whole(
-        self,
-        database: str,
-        times: Sequence[datetime],
-        read: dict[datetime, Snapshot | None],
-        begin: datetime,
-        end: datetime,
-    ) -> Delta | NotComparable:
-        def load(at: datetime) -> Snapshot | None:
-            if at not in read:
-                read[at] = self.at(database, at)
-            return read[at]
 
-        parts = list(_parts(load, times))
-        deltas = [part for part in parts if isinstance(part, Delta)]
-        broken = [part for part in parts if isinstance(part, NotComparable)]
-        if not deltas:
-            return broken[0]
-        notes = [BOTH_ENDS]
-        off = abs(times[0] - begin) + abs(times[-1] - end)
-        if off > (end - begin) / 20:
-            notes.append(
-                f"the nearest that are kept: {times[0]:%Y-%m-%d %H:%M:%S} and {times[-1]:%Y-%m-%d %H:%M:%S} UTC"
-            )
-        notes += [f"{part.why}; what was counted before and after is summed" for part in broken]
-        whole = together(deltas)
-        return replace(whole, notes=(*whole.notes, *notes))
+def _whole(
+    load: Callable[[datetime], Snapshot | None], times: Sequence[datetime], begin: datetime, end: datetime
+) -> Delta | NotComparable:
+    """The change from the first of these times to the last, with its notes."""
+    parts = list(_parts(load, times))
+    deltas = [part for part in parts if isinstance(part, Delta)]
+    broken = [part for part in parts if isinstance(part, NotComparable)]
+    if not deltas:
+        return broken[0]
+    notes = [BOTH_ENDS]
+    if abs(times[0] - begin) + abs(times[-1] - end) > (end - begin) / 20:
+        notes.append(f"the nearest that are kept: {times[0]:%Y-%m-%d %H:%M:%S} and {times[-1]:%Y-%m-%d %H:%M:%S} UTC")
+    notes += [f"{part.why}; what was counted before and after is summed" for part in broken]
+    whole = together(deltas)
+    return replace(whole, notes=(*whole.notes, *notes))
 
 
 def _nearest(times: Sequence[datetime], at: datetime) -> int:
@@ -332,14 +365,6 @@ def _naming(view: str) -> tuple[str, ...]:
     return tuple(c.name for c in columns if c.kind in (ColumnKind.KEY, ColumnKind.TEXT) and c.name not in _PASSING)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cells:
-    """The rows of a view in one snapshot: the place of each, and its cells."""
-
-    places: NDArray[np.intp]
-    values: Values
-
-
 class _Rows:
     """The rows of a view in one snapshot after the other: what names each, and cells of some columns."""
 
@@ -347,7 +372,8 @@ class _Rows:
         self.view, self.columns = view, columns
         self.places: dict[tuple[Any, ...], int] = {}
         self._last: tuple[list[tuple[Any, ...]], NDArray[np.intp]] = [], np.zeros(0, np.intp)
-        self.read: list[_Cells | None] = []
+        self.read: list[tuple[NDArray[np.intp], Values] | None] = []
+        """Of each snapshot the places of its rows, and their cells; None where it could not read the view."""
 
     def add(self, content: Mapping[str, Any] | None) -> None:
         """One more snapshot; None if it could not read the view."""
@@ -361,7 +387,7 @@ class _Rows:
         except TypeError:
             known = [[number(None if cell == ABSENT else cell) for cell in row] for row in cells]
             values = np.array(known, float).reshape(len(rows), len(self.columns))
-        self.read.append(_Cells(self._last[1], values))
+        self.read.append((self._last[1], values))
 
     def name(self, content: Mapping[str, Any]) -> Mapping[str, int]:
         """Learn what its rows are called. Returns the places of its columns."""
@@ -380,7 +406,7 @@ class _Rows:
         for place, found in enumerate(self.read):
             if found is not None:
                 whole[:, :, place] = absent
-                whole[:, found.places, place] = found.values.T
+                whole[:, found[0], place] = found[1].T
         return whole
 
 
@@ -447,11 +473,7 @@ class Details:
     def levels(self, series: DetailSeries, ends: Times) -> Values:
         """The level at some moments: as of the last snapshot before each."""
         place = np.searchsorted(self.times, ends + 50, side="right") - 1
-        return (
-            np.where(place < 0, np.nan, series.totals[np.maximum(place, 0)])
-            if len(self.times)
-            else np.full(len(ends), np.nan)
-        )
+        return np.append(series.totals, np.nan)[place]  # -1, before the first, is unknown
 
 
 def _spread(times: Sequence[datetime], begin: datetime, end: datetime, most: int | None) -> list[datetime]:
@@ -465,24 +487,12 @@ def _spread(times: Sequence[datetime], begin: datetime, end: datetime, most: int
     return [inside[place] for place in sorted(places | {len(inside) - 1})]
 
 
-def _view(snapshot: str, view: str) -> Mapping[str, Any] | None:
-    """The columns and rows of a view in a snapshot's JSON, without a look at the rest. None if it could not be read.
-
-    No text in it can look like this key, because its quotes are escaped.
-    """
-    at = snapshot.find(f'"{view}":')
-    if at < 0:
-        return None
-    content, _ = _DECODER.raw_decode(snapshot, snapshot.index("{", at))
-    return content if "rows" in content else None
+LIFE = "v$instance"
 
 
-_DECODER = json.JSONDecoder()
-
-
-def _life(snapshot: str) -> object:
+def _life(document: Document) -> object:
     """What says whether two snapshots are of one life of one instance."""
-    content = _view(snapshot, "v$instance")
+    content = document["views"].get(LIFE)
     if not content or not content["rows"]:
         return None
     row = dict(zip(content["columns"], content["rows"][0], strict=True))

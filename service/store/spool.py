@@ -46,6 +46,8 @@ class DiskQueue:
         self._unusable: str | None = None
         self._said, self._said_at = False, float("-inf")
         """Whether the log has the trouble, and since when."""
+        self._why, self._why_at, self._unsaid = "", 0.0, 0
+        """Why polls are lost, since when the log has it, and how many of them it has not."""
         self._refused_bytes = 0
         """The size of the last poll that the disk did not take."""
         self.lost = 0
@@ -140,7 +142,7 @@ class DiskQueue:
         for name in reversed(names):
             with suppress(*_UNREADABLE):
                 found = from_bytes((self.directory / name).read_bytes())
-                if found.body:
+                if found.snapshot:
                     return found
         return None
 
@@ -179,9 +181,12 @@ class DiskQueue:
             self.lose(1, f"the store refuses a poll of {record.database}, and the disk does not take it either")
 
     def lose(self, polls: int, why: str) -> None:
-        """Count and log what is gone for good."""
+        """Count and log what is gone for good; for one reason once a minute, because the log may be on the same full disk."""
         self.lost += polls
-        log.error("spool %s: %d polls are lost: %s", self.directory, polls, why)
+        self._unsaid += polls
+        if why != self._why or monotonic() - self._why_at > SAY_AGAIN_SECONDS:
+            log.error("spool %s: %d polls are lost: %s", self.directory, self._unsaid, why)
+            self._why, self._why_at, self._unsaid = why, monotonic(), 0
 
     def take_over(self, folder: Path) -> int:
         """Take over the polls of another folder on this disk, after all others. Returns their number."""

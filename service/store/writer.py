@@ -13,12 +13,13 @@ from time import monotonic
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from collectors.capture import load_snapshot
 from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.background import SupervisedThread
 from service.state.board import PollRecord
 from service.store.engine import STORE_ERRORS, Probe, brief, lasting_trouble, out_of_order
-from service.store.record import CompleteDiagnoses, IngestRecord, record_of, snapshot_of
+from service.store.record import CompleteDiagnoses, IngestRecord, record_of
 from service.store.repository import Repository
 from service.store.spool import PATIENCE, DiskQueue, QueuedRecord, Spooler
 
@@ -121,7 +122,7 @@ class Writer:
         """The last stored poll of a database, from the spool or the store. None if neither knows."""
         waiting = self.spool.newest(database)
         if waiting is not None:
-            return snapshot_of(waiting)
+            return load_snapshot(waiting.snapshot, database, f"spool, {database}")
         try:
             return self._store.last_snapshot(database)
         except STORE_ERRORS as error:

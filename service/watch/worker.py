@@ -231,7 +231,7 @@ class Worker:
 
     def step(self) -> float:
         """One attempt to poll. Returns the seconds until the next."""
-        failed = self.watched.failure
+        failed, first = self.watched.failure, self.watched.published is None
         try:
             if not self._holds():
                 raise LeasesLost("another replica may poll it")
@@ -256,6 +256,9 @@ class Worker:
             away = time.time() - failed.since
             lasted = f"{away / 60:.0f} min" if away >= 120 else f"{away:.0f} s"
             log.info("%s: answers again after %s", self.name, lasted, extra={"db": self.name, "event": "recovered"})
+        elif first:
+            release = published.snapshot.release
+            log.info("%s: answers, Oracle %s", self.name, release, extra={"db": self.name, "event": "answers"})
         try:
             self._follow_up.after(published, self._connection)
         except SessionError:

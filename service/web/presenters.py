@@ -9,7 +9,7 @@ from typing import get_args
 from collectors.capabilities import capabilities
 from collectors.model import ROW_CACHE_LATCH, Delta, Missing, NotComparable, Row, Snapshot, number
 from collectors.ondemand.changes import gaps
-from collectors.ondemand.holders import Held, HolderProfile
+from collectors.ondemand.holders import Holder, HolderProfile
 from rules.base import ChangeMade, Easing, Severity, State
 from rules.cache_map import CacheMap
 from rules.changes import BEFORE, Change, timeline
@@ -391,16 +391,14 @@ def holders_out(watched: MonitoredDatabase, found: HolderProfile) -> schemas.Hol
     )
 
 
-def _holder(held: Held, looks: int, children: dict[str, int], caches: CacheMap) -> schemas.HolderOut:
-    child = children.get(held.holder.address)
+def _holder(held: Holder, looks: int, children: dict[str, int], caches: CacheMap) -> schemas.HolderOut:
+    child = children.get(held.address)
     return schemas.HolderOut(
         child=child,
         cache="unknown" if child is None else caches.name(child),
-        looks=held.looks,
         share_of_looks=held.looks / looks,
-        holds=held.holds,
         average_hold_microseconds=held.average_microseconds,
-        **{name: getattr(held.holder, name) for name in ("sid", "sql_id", "module", "program", "username")},
+        **{name: getattr(held, name) for name in ("sid", "sql_id", "module", "program", "username", "looks", "holds")},
     )
 
 

@@ -77,5 +77,5 @@ def test_profile_of_holders_is_one_statement_after_its_trial() -> None:
         found = within(HANGS, lambda: profile(database.connection, ROW_CACHE_LATCH, 4.0, 5000))
         asked = [now - then for now, then in zip(database.cost(), before, strict=True)]
     assert asked == [4, 4], "release, mechanism, trial, profile"
-    assert (found.looks, found.held[0].holder.sid) == (5000, 611)
+    assert (found.looks, found.held[0].sid) == (5000, 611)
     assert (found.held[0].looks, found.held[0].holds) == (2600, 84)

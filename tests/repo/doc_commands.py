@@ -14,6 +14,7 @@ PAGES = (
 )
 COMMAND = re.compile(r"^\s*(?:\$ )?(?:[A-Z_]+=\S+ +)*(\S*latchscope|make|curl) (.*)$")
 NOT_RUN: Mapping[str, str] = {
+    "latchscope demo": "serves until it is ended; tests/service/cli/test_serve.py serves",
     "make demo": "serves until it is ended; tests/service/cli/test_serve.py serves",
     "latchscope capture": "needs a database; tests/service/cli/test_main.py captures a scripted one",
     "latchscope check": "needs a database; tests/service/cli/test_check.py checks a scripted one",
@@ -21,6 +22,7 @@ NOT_RUN: Mapping[str, str] = {
     "latchscope diagnose erp1.json": "reads a file that an earlier command writes",
     "latchscope diagnose latchscope_erp1_20260301_120000.txt": "reads what the script spools on a server",
     "latchscope init": "asks in a terminal; tests/service/cli/test_config.py answers",
+    "latchscope month": "needs a store; tests/service/history/test_month.py has one",
     "latchscope mark": "needs a store; tests/service/cli/test_compare.py marks",
     "latchscope notify": "sends messages; tests/service/cli/test_notify.py receives them",
     "latchscope serve": "serves until it is ended; tests/service/cli/test_serve.py serves",

@@ -183,7 +183,7 @@ OURS = {
     "service.web.pages.docs._INLINE": "pages of this repository",
     "service.web.pages.export._SVG": "our own drawing, in which names are escaped",
     "service.web.pages.export._UNIT": "our own drawing, in which names are escaped",
-    "rules.words._SLOT": "sentences of this repository",
+    "rules.formatting._SLOT": "sentences of this repository",
     "service.cli.main: said": "the words of who gave the command",
 }
 """Patterns that meet no text from outside → what they meet."""

@@ -26,10 +26,10 @@ from rules.cause import (
     text_spans,
     views_asked,
 )
+from rules.formatting import slots
 from rules.model import Confidence
 from rules.remedy import Band, Query, RemedyStep
 from rules.signals import SIGNALS
-from rules.words import slots
 
 GOOD = yaml.safe_load((HOME / "undo-segments.yaml").read_text(encoding="utf-8"))
 

@@ -16,7 +16,9 @@ from rules.formatting import (
     part_of,
     percent,
     predicted_share,
+    say,
     sentence,
+    slots,
     times,
     whole_percent,
     within,
@@ -148,3 +150,25 @@ def test_one_of_is_singular(unit: str, single: str) -> None:
 def test_prediction_whose_upper_end_is_worse_than_now_says_so() -> None:
     assert predicted_share(0.139, 0.024, 0.003, 0.224) == "13.9 % → 2.4 % (0.3 % to 22.4 %, so it may get worse)"
     assert predicted_share(0.21, 0.007, 0.005, 0.011) == "21.0 % → 0.7 % (0.5 % to 1.1 %)"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "values", "said"),
+    [
+        ("{who} holds it.", {"who": "session 7"}, "session 7 holds it."),
+        ("{n} blocks", {"n": 180_000}, "180,000 blocks"),
+        ("{n session} {n: waits|wait}", {"n": 1}, "1 session waits"),
+        ("{n session} {n: waits|wait}", {"n": 1204}, "1,204 sessions wait"),
+        ("{n entry|entries}", {"n": 0}, "0 entries"),
+        ("{n entry|entries}", {"n": 1}, "1 entry"),
+        ("a name with {braces}", {"braces": "{who}"}, "a name with {who}"),
+    ],
+)
+def test_slots_are_filled_once_with_number_and_plural(sentence: str, values: dict[str, str | int], said: str) -> None:
+    assert say(sentence, values) == said
+
+
+def test_slot_without_a_value_is_an_error_and_slots_are_named() -> None:
+    assert slots("{a} {b session} {c: is|are}", None) == {"a", "b", "c"}
+    with pytest.raises(KeyError):
+        say("{a}", {})

@@ -12,10 +12,11 @@ import pytest
 from fastapi._compat.v2 import ModelField, asdict
 from pydantic import TypeAdapter
 
+from service.store.record import IngestRecord, record_of
 from service.store.repository import Repository
 from tests.paths import INCIDENT
 from tests.service.stage import Stage
-from tests.service.stores import ENGINES, Place, from_template, migrated
+from tests.service.stores import ENGINES, Place, Postgres, from_template, migrated
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -46,6 +47,15 @@ def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stage]:
     one = Stage(monkeypatch, tmp_path)
     yield one
     one.close()
+
+
+@pytest.fixture
+def record(stage: Stage) -> IngestRecord:
+    """A poll as the store takes it."""
+    published = stage.poll("undo-storm", at=40)
+    made = record_of(published.snapshot, published.diagnosis, None)
+    assert made is not None
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +135,14 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """Where a store can be: a SQLite file, then a PostgreSQL database, each without a row."""
     server = request.getfixturevalue("postgres") if request.param == "postgresql" else None
     made = Place(request.param, tmp_path, server)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def shared(postgres: Postgres, tmp_path: Path) -> Iterator[Place]:
+    """A database of its own on the PostgreSQL server."""
+    made = Place("postgresql", tmp_path, postgres)
     yield made
     made.close()
 

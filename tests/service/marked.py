@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from service.store.episodes import Mark
 from service.store.repository import Repository
-from tests.service.stage import BEGAN, Kept, Stage
+from tests.service.stage import BEGAN, AtOnce, Kept, Stage
 
 DB = "undo-storm"
 MARKED = 140.0
@@ -24,7 +24,7 @@ def polled(store: Repository, stage: Stage, begin: float = 0.0, end: float = 240
         stage.poll(DB, moment)
         moment += every
     kept.write_to(store)
-    stage.keeper = store  # type: ignore[assignment]
+    stage.keeper = AtOnce(store)
 
 
 def marked(store: Repository, seconds: float = MARKED, text: str = "undo tablespace recreated") -> Mark:

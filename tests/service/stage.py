@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import httpx
 import pytest
 from fastapi import FastAPI
+from sqlalchemy import select
 
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
@@ -20,8 +21,9 @@ from service.app import create_app
 from service.config.settings import AuthSettings, DatabaseSettings, HistorySettings, Settings, SpoolSettings
 from service.state.board import Board, ChangeLog, MonitoredDatabase, PollRecord, Published
 from service.state.episodes import Episodes
-from service.store.record import CompleteDiagnoses, IngestRecord, record_of
+from service.store.record import CompleteDiagnoses, IngestRecord, read, record_of
 from service.store.repository import Repository
+from service.store.tables import DIAGNOSES
 from service.watch.pipeline import PollContext, run_poll
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -69,6 +71,32 @@ class Kept:
         polls = zip(self.polls, self.records, strict=True)
         told = [recorded(*poll, poll_record, complete.due(*poll)) for poll, poll_record in polls]
         store.write([one for one in told if one is not None])
+
+
+def write_poll(
+    store: Repository, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None
+) -> None:
+    """Write a poll into a store at once, whole. One without a time is no record."""
+    store.write([made] if (made := record_of(snapshot, diagnosis, poll_record)) else [])
+
+
+class AtOnce(Kept):
+    """A keeper that writes each poll into a store, whole."""
+
+    def __init__(self, store: Repository) -> None:
+        super().__init__([])
+        self.store = store
+
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
+        write_poll(self.store, snapshot, diagnosis, poll_record)
+
+
+def diagnoses(store: Repository, database: str, since: datetime) -> list[Diagnosis]:
+    """Those that were kept, newest first."""
+    at = DIAGNOSES.c.taken_at
+    query = select(DIAGNOSES.c.body).where(DIAGNOSES.c.database == database, at >= since).order_by(at.desc())
+    with store.engine.connect() as connection:
+        return [read(Diagnosis, body) for body in connection.scalars(query)]
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from service.store.record import IngestRecord, record_of
+from service.store.record import IngestRecord
 from service.store.repository import Repository
 from service.store.spool import DiskQueue
 from tests.oracle_standin.deadline import HANGS
 from tests.service.running import demo
-from tests.service.stage import Stage
 from tests.started import Started
 
 
@@ -49,9 +48,8 @@ def test_files_of_commands_are_for_their_owner_alone(tmp_path: Path) -> None:
     assert modes(tmp_path)["demo.json"] == "0o600"
 
 
-def test_store_and_spool_that_were_left_open_are_closed(tmp_path: Path, stage: Stage) -> None:
+def test_store_and_spool_that_were_left_open_are_closed(tmp_path: Path, record: IngestRecord) -> None:
     store = Repository(f"sqlite:///{tmp_path}/store.db")
-    record = _record(stage)
     store.write([record])
     spool = DiskQueue(tmp_path / "store.db-spool", 2**20)
     spool.append(1, record)
@@ -66,10 +64,3 @@ def test_store_and_spool_that_were_left_open_are_closed(tmp_path: Path, stage: S
     assert {found[name] for name in ("store.db", "store.db-wal", "store.db-shm")} == {"0o600"}
     assert found["store.db-spool"] == "0o700"
     assert {mode for name, mode in found.items() if name.endswith("2-undo-storm.poll")} == {"0o600"}
-
-
-def _record(stage: Stage) -> IngestRecord:
-    published = stage.poll("undo-storm", at=40)
-    made = record_of(published.snapshot, published.diagnosis, None)
-    assert made is not None
-    return made

@@ -53,7 +53,7 @@ def command(name: str) -> str:
 @pytest.mark.parametrize("name", RIGHT)
 def test_name_that_can_be_pasted_is_the_same_in_every_output(name: str) -> None:
     outputs, right = printed(name), command(RIGHT[name])
-    assert f"      {right}\n      /\n" in outputs["text"]
+    assert re.search(rf"^ +{re.escape(right)}\n +/$", outputs["text"], re.M)
     blocks = [token.content for token in MarkdownIt().parse(outputs["markdown"]) if token.type == "fence"]
     assert f"{right}\n/\n" in blocks
     assert right in html.unescape(outputs["html"])

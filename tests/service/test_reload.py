@@ -99,8 +99,8 @@ def test_reload_adds_removes_pauses_and_renews_and_a_wrong_file_changes_nothing(
     assert failed == [("refused", "credential")], "once, and not again because a configuration was read"
     assert not [line for line in lines if "found: 0" in line["message"]]
     assert (
-        "SIGHUP: configuration reloaded; databases: 3; added: comes; changed: stays; no longer watched: leaves, pauses; "
-        "needs a restart: history.polls" in said
+        "SIGHUP: configuration reloaded; databases: 3; added: comes; changed: stays; no longer watched: leaves; paused: pauses; "
+        "needs a restart: history.polls; tokens changed" in said
     )
     assert said.count("configuration not reloaded, nothing changed: ") == 2 and not any(
         "trace" in line for line in lines

@@ -6,7 +6,7 @@ test_leases proves that no two have a database at once.
 """
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from time import sleep
@@ -18,7 +18,7 @@ from tests.service.replicas import Replicas, gaps, replicas
 from tests.service.running import ASK
 from tests.service.standin import becomes
 from tests.service.state.test_replicas import CUT
-from tests.service.stores import Place, Postgres
+from tests.service.stores import Place
 from tests.service.test_standin_fleet import stand_in
 
 pytestmark = pytest.mark.slow
@@ -26,14 +26,6 @@ pytestmark = pytest.mark.slow
 NAMES = [f"db-{number:02}" for number in range(6)]
 SESSIONS = "select pid from pg_stat_activity where application_name = 'latchscope-leases' and datname = '{}'"
 SCRIPTS = ("undo-storm", "busy-but-fine", "parse-storm")
-
-
-@pytest.fixture
-def shared(postgres: Postgres, tmp_path: Path) -> Iterator[Place]:
-    """A database of its own on the PostgreSQL server."""
-    place = Place("postgresql", tmp_path, postgres)
-    yield place
-    place.close()
 
 
 def judge(fleet: Replicas, since: datetime, interval: float) -> None:

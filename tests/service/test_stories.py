@@ -46,14 +46,6 @@ def traces(tmp_path: Path) -> Iterator[None]:
         assert "Traceback" not in file.read_text("utf-8"), file.name
 
 
-@pytest.fixture
-def shared(postgres: Postgres, tmp_path: Path) -> Iterator[Place]:
-    """A database of its own on PostgreSQL."""
-    place = Place("postgresql", tmp_path, postgres)
-    yield place
-    place.close()
-
-
 @contextmanager
 def two_databases(folder: Path) -> Iterator[tuple[Fleet, MonitoredDatabase, MonitoredDatabase]]:
     """Two databases on the stand-in that are polled."""

@@ -31,7 +31,7 @@ from prometheus_client import CollectorRegistry
 from sqlalchemy.exc import SQLAlchemyError
 from typer.testing import CliRunner
 
-from collectors.capture import dump_snapshot
+from collectors.capture import dump_snapshot, load_snapshot
 from collectors.delta import between
 from collectors.model import Delta
 from rules.engine import diagnose
@@ -47,7 +47,7 @@ from service.store.admin import read_history, write_history
 from service.store.engine import out_of_order
 from service.store.migrations.old_exports import TABLES
 from service.store.migrations.to_0015 import PACKED
-from service.store.record import from_bytes, record_of, snapshot_of, to_bytes
+from service.store.record import from_bytes, record_of, to_bytes
 from service.store.replicas import FleetStatusTable, SharedLeases
 from service.store.reports import StoredReportSummary
 from service.store.repository import Repository
@@ -55,7 +55,7 @@ from service.store.spool import DiskQueue
 from service.store.tables import NUMBERS
 from tests.paths import ROOT
 from tests.service.receiver import receiver
-from tests.service.stage import CENTURY, FOR_EVER
+from tests.service.stage import CENTURY, FOR_EVER, diagnoses
 from tests.service.store.test_engine import drift
 from tests.upgrade.old import BETWEEN, FIRST, MADE, OldStore
 
@@ -280,7 +280,7 @@ def test_snapshots_diagnoses_and_open_episodes_can_be_read(store: Repository, na
     change = between(older, newer)
     assert isinstance(change, Delta)
     agrees(plain(diagnose(change)), expected["diagnosed_again"])
-    agrees([plain(one) for one in store.diagnoses(name, BEGIN)], expected["diagnoses"])
+    agrees([plain(one) for one in diagnoses(store, name, BEGIN)], expected["diagnoses"])
     live = store.confirmations.live(END).get(name, {})
     confirmed = {cause: {"value": one.value, "sql": one.sql, "at": one.at} for cause, one in live.items()}
     agrees(confirmed, expected["confirmed"])
@@ -299,7 +299,7 @@ def test_diagnosis_with_members_that_left_is_read_from_store_spool_export_and_re
     assert len(verdicts) == 3 and all(verdict.pop("counter_fact") for verdict in verdicts)
     (last,) = store.snapshots.latest(NAMES[0], 1)
     at = END + timedelta(minutes=1)
-    (verdict, *_) = store.diagnoses(NAMES[0], BEGIN)
+    (verdict, *_) = diagnoses(store, NAMES[0], BEGIN)
     record = record_of(replace(last, taken_at=at), verdict, None)
     assert record is not None
     store.write([from_bytes(to_bytes(replace(record, diagnosis=body)))])
@@ -307,7 +307,7 @@ def test_diagnosis_with_members_that_left_is_read_from_store_spool_export_and_re
     other = Repository(f"sqlite:///{tmp_path}/other.sqlite")
     read_history(other, tmp_path / "export.gz")
     for one in (store, other):
-        (told,) = one.diagnoses(NAMES[0], at)
+        (told,) = diagnoses(one, NAMES[0], at)
         agrees(plain(told), kept)
         assert [finding.nearest_bound for finding in told.findings] == [None]
         assert [verdict.nearest_bound for verdict in told.ruled_out] == [None]
@@ -601,7 +601,7 @@ def test_episode_continues_where_the_killed_process_left_it(store: Repository, t
     assert waiting is not None and last is not None
     watched = MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), 10.0)
     watched.episodes.restore(store.episodes.recent(name))
-    change = between(last, snapshot_of(waiting))
+    change = between(last, load_snapshot(waiting.snapshot, name, "spool"))
     assert isinstance(change, Delta) and change.basis.seconds == 225
     assert [one.what for one in watched.episodes.update(diagnose(change))] in ([], ["worse"])
     assert [one.begin for one in watched.episodes.open] == [before.begin]
@@ -612,7 +612,7 @@ def test_poll_record_keeps_the_figures_of_the_old_release(store: Repository) -> 
     last = {name: store.last_snapshot(name) for name in NAMES}
     for file in sorted((MADE / "spool").iterdir()):
         before = from_bytes(file.read_bytes())
-        snapshot, previous = snapshot_of(before), last[before.database]
+        snapshot, previous = load_snapshot(before.snapshot, before.database, "spool"), last[before.database]
         assert previous is not None
         change = between(previous, snapshot)
         assert isinstance(change, Delta)

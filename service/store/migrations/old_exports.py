@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import BigInteger, Engine, func, select, type_coerce
+from sqlalchemy import Engine, func, select
 
 from service.store.migrations.old_figures import numbers, wanted
 from service.store.migrations.to_0015 import CHANGE, changed_to, put_steps
-from service.store.rows import batched, insert_raw
+from service.store.rows import batched, insert_new
 from service.store.tables import HOURS, POLLS
 
 TABLES: Mapping[str, tuple[str, ...]] = {
@@ -25,7 +25,6 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 """Tables that only such a file has, and their columns."""
 AT_ONCE = 2000
 WIDTHS = {"five_minutes": 300, "hours": 3600}
-_AT = type_coerce(POLLS.c.at, BigInteger)
 
 
 def is_old(name: str, columns: Sequence[str]) -> bool:
@@ -69,9 +68,10 @@ class OldFigures:
             for at, (polls, seconds, missing) in self._buckets.pop((WIDTHS.get(name, 0), database), {}).items():
                 steps.append((at, polls, seconds, missing, *numbers(self._waiting.get(at, ()), missing, seconds)))
             if name == "hours":
-                insert_raw(connection, HOURS, [(database, *step[:3], *step[4], *step[5]) for step in steps])
+                hours = ((database, *step[:3], *step[4], *step[5]) for step in steps)
+                insert_new(connection, HOURS, [dict(zip(HOURS.c.keys(), hour, strict=True)) for hour in hours])
             elif name == "five_minutes":
-                first = connection.scalar(select(func.min(_AT)).where(POLLS.c.database_id == database)) or 2**62
+                first = connection.scalar(select(func.min(POLLS.c.at)).where(POLLS.c.database_id == database)) or 2**62
                 old = [
                     (at, seconds, missing, told) for at, _, seconds, missing, told, _ in steps if at + 300_000 <= first
                 ]
@@ -79,8 +79,8 @@ class OldFigures:
             for some in batched(sorted(self._waiting), AT_ONCE) if name == "deltas" else ():
                 # A poll that the store had before has its figures.
                 bare = (POLLS.c.executions.is_(None), POLLS.c.gets.is_(None), POLLS.c.db_time.is_(None))
-                query = select(_AT, POLLS.c.seconds, POLLS.c.missing).where(
-                    POLLS.c.database_id == database, _AT.in_(some), *bare
+                query = select(POLLS.c.at, POLLS.c.seconds, POLLS.c.missing).where(
+                    POLLS.c.database_id == database, POLLS.c.at.in_(some), *bare
                 )
                 changes = [
                     changed_to(database, at, seconds, missing, self._waiting[at])

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import BigInteger, Connection, bindparam, inspect, text, type_coerce, update
+from sqlalchemy import Connection, bindparam, inspect, text, update
 
 from service.store.migrations.old_figures import (
     VIEWS,
@@ -20,8 +20,8 @@ from service.store.migrations.old_figures import (
     numbers,
     wanted,
 )
-from service.store.rows import batched, insert_raw
-from service.store.tables import DAY, HOURS, MEANS, NUMBERS, POLLS, Base, moment
+from service.store.rows import batched, insert_new
+from service.store.tables import DAY, EPISODES, HOURS, MEANS, METADATA, NUMBERS, POLLS, moment
 
 log = logging.getLogger("latchscope.store")
 
@@ -38,7 +38,7 @@ DROP = "; ".join(f"drop view {name}; drop table old_{name}" for name in PACKED)
 _CHOSEN = NUMBERS[len(MEANS) :]
 CHANGE = (
     update(POLLS)
-    .where(POLLS.c.database_id == bindparam("of"), type_coerce(POLLS.c.at, BigInteger) == bindparam("when"))
+    .where(POLLS.c.database_id == bindparam("of"), POLLS.c.at == bindparam("when"))
     .values({name: bindparam(f"to_{name}") for name in _CHOSEN})
 )
 ROLLED_UP = "five minutes"
@@ -51,7 +51,7 @@ Chosen = Mapping[int, tuple[int, float, int]]
 
 def create(connection: Connection) -> None:
     """Every table of today in an empty store."""
-    Base.metadata.create_all(connection)
+    METADATA.create_all(connection)
     connection.exec_driver_sql("create table alembic_version (version_num varchar(32) not null primary key)")
     connection.exec_driver_sql(f"insert into alembic_version values ('{NEWEST}')")
 
@@ -70,9 +70,8 @@ def migrate(connection: Connection) -> None:
         # PostgreSQL writes through a view of one table, and not through a union.
         union = f" union all select * from old_{name} where false" if postgresql else ""
         connection.exec_driver_sql(f"create view {name} as select * from old_{name}{union}")
-    _columns(connection, "episodes", ("verdict_kind",))
-    _columns(connection, "polls", ("kind", *_CHOSEN))
-    Base.metadata.create_all(connection)
+    METADATA.create_all(connection)
+    add_columns(connection)
     known = connection.exec_driver_sql('select id, view, "key", "column" from old_items')
     chosen = {number: found for number, *item in known if (found := wanted(*item)) is not None}
     for (database,) in connection.exec_driver_sql("select id from databases order by id").all():
@@ -88,12 +87,14 @@ def left_over(connection: Connection) -> bool:
     return inspect(connection).has_table("old_figures")
 
 
-def _columns(connection: Connection, table: str, names: Sequence[str]) -> None:
-    there = {column["name"] for column in inspect(connection).get_columns(table)}
-    for name in names:
-        if name not in there:
-            kind = Base.metadata.tables[table].columns[name].type.compile(connection.dialect)
-            connection.exec_driver_sql(f"alter table {table} add column {name} {kind}")
+def add_columns(connection: Connection) -> None:
+    """Columns that this release has more than the store: a new one that may be NULL needs no migration."""
+    for table in (POLLS, HOURS, EPISODES):
+        there = {column["name"] for column in inspect(connection).get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in there:
+                kind = column.type.compile(connection.dialect)
+                connection.exec_driver_sql(f"alter table {table.name} add column {column.name} {kind}")
 
 
 def _fill_polls(connection: Connection, chosen: Chosen, database: int) -> int:
@@ -138,7 +139,7 @@ def _fill_steps(connection: Connection, chosen: Chosen, database: int) -> int:
     damaged: list[int] = []
     hours = ((database, *step[:3], *step[4], *step[5]) for step in _steps(connection, chosen, database, 3600, damaged))
     for some in batched(list(hours), AT_ONCE):
-        insert_raw(connection, HOURS, some)
+        insert_new(connection, HOURS, [dict(zip(HOURS.c.keys(), hour, strict=True)) for hour in some])
     query = text("select min(at) from polls where database_id = :database")
     first = connection.scalar(query, {"database": database}) or 2**62
     steps = (step for step in _steps(connection, chosen, database, 300, damaged) if step[0] + 300_000 <= first)
@@ -157,8 +158,9 @@ def put_steps(
     for day in sorted(days) if connection.dialect.name == "postgresql" else ():
         bounds = f"for values from ({day}) to ({day + DAY})"
         connection.exec_driver_sql(f"create table if not exists polls_{moment(day):%Y%m%d} partition of polls {bounds}")
+    names = ("database_id", "at", "seconds", "severity", "missing", "kind", *NUMBERS)
     for some in batched(rows, AT_ONCE):
-        insert_raw(connection, POLLS, some, ("database_id", "at", "seconds", "severity", "missing", "kind", *NUMBERS))
+        insert_new(connection, POLLS, [dict(zip(names, row, strict=True)) for row in some])
 
 
 def _steps(

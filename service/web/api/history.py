@@ -12,6 +12,7 @@ from rules.changes import Change
 from rules.comparison.changes import Comparison
 from service.config.logs import Audit
 from service.escape import plain_cell
+from service.history.baselines import usual_over
 from service.history.comparison import SETTLE, CannotCompare, ComparedWindows, NoMark, at_mark, comparison
 from service.history.curves import (
     METRICS,
@@ -21,10 +22,11 @@ from service.history.curves import (
     hours_of,
     is_of,
     time_series,
-    usual_over,
 )
 from service.history.differences import differences
 from service.history.marks import BadMark, set_mark
+from service.history.month import Month, month_named
+from service.history.month import month as month_of
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import BadWindow, Window, iso, parse_duration, parse_window
 from service.store.repository import Repository
@@ -107,6 +109,14 @@ def compare_api(board: Board, store: Repository, access: Access) -> APIRouter:
 
 def episodes_api(board: Board, store: Repository, access: Access) -> APIRouter:
     router = store_router(access)
+
+    @router.get("/month")
+    def get_month(month: Annotated[str, Query(description="YYYY-MM, this or last")] = "this") -> Month:
+        """What a month cost on all databases, by cause and database, and what ended its problems."""
+        try:
+            return month_of(store, month_named(month, datetime.now(UTC)))
+        except BadWindow as error:
+            raise HTTPException(422, str(error)) from None
 
     @router.get("/databases/{db}/episodes", responses=NOT_FOUND)
     def list_episodes(

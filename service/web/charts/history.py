@@ -11,7 +11,8 @@ from itertools import pairwise
 from markupsafe import Markup, escape
 
 from rules.baseline import UsualRange
-from service.history.curves import HOUR, hours_of, usual_over
+from service.history.baselines import usual_over
+from service.history.curves import HOUR, hours_of
 from service.state.window import Window
 from service.store.repository import Repository
 from service.web.charts.svg import (
@@ -114,6 +115,8 @@ LETTER = 6.8
 """Average width of a letter in a drawing; text is 12 px."""
 POINTS = 48
 """Most values under the pointer."""
+FLAG = 22
+"""Width of a flag with the gap beside it."""
 SERIES = 5
 OTHERS = "s5"
 
@@ -237,21 +240,22 @@ def _bands(axis: Axis, events: Sequence[Event]) -> str:
             f'<rect class="band {escape(event.kind)}" x="{left:.1f}" y="{frame.top}" width="{max(right - left, 1):.1f}" '
             f'height="{frame.floor - frame.top}"><title>{escape(event.title)}</title></rect>'
         )
-        words = _from_to(event, event.end)
-        start = min(left, frame.edge - LETTER * len(words))
+        words, start = _label_of(event, axis)
         taken = [axis.x(mark.begin) for mark in events if mark.kind == "mark"]
-        beside = any(start - LETTER * 16 < x < start + LETTER * len(words) for x in taken)
+        beside = any(start - FLAG < x < start + LETTER * len(words) for x in taken)
         if start >= free and not beside and event.kind != "fine":
             drawn += f'<text class="bandtext {escape(event.kind)}" x="{start:.1f}" y="{frame.top - 7}">{words}</text>'
             free = start + LETTER * (len(words) + 1)
     return drawn
 
 
-def _from_to(event: Event, end: datetime) -> str:
-    """From when to when: with seconds if it was short. Clocks are cut off, as everywhere, never rounded."""
+def _label_of(event: Event, axis: Axis) -> tuple[str, float]:
+    """From when to when, with seconds if it was short, and where that begins. Clocks are cut off, never rounded."""
+    end = event.end or event.begin
+    words = f"{event.begin:%H:%M}–{'now' if event.lasts else f'{end:%H:%M}'}"
     if not event.lasts and end - event.begin < SHORT:
-        return f"{event.begin:%H:%M:%S}–{end:%H:%M:%S}"
-    return f"{event.begin:%H:%M}–{'now' if event.lasts else f'{end:%H:%M}'}"
+        words = f"{event.begin:%H:%M:%S}–{end:%H:%M:%S}"
+    return words, min(axis.x(event.begin), axis.frame.edge - LETTER * len(words))
 
 
 def _flags(axis: Axis, events: Sequence[Event]) -> str:
@@ -266,7 +270,7 @@ def _flags(axis: Axis, events: Sequence[Event]) -> str:
     for mark, after in pairwise([*marks, None]):
         assert mark is not None
         x = axis.x(mark.begin)
-        bands = [left for each in events if each.end is not None and (left := axis.x(each.begin)) > x]
+        bands = [start for each in events if each.end is not None and (start := _label_of(each, axis)[1]) > x]
         until = min([axis.x(after.begin) if after else frame.width, *bands])
         drawn += (
             f'<line class="flagline" x1="{x:.1f}" x2="{x:.1f}" y1="{frame.top - 4}" y2="{frame.floor}"/>'
@@ -274,7 +278,7 @@ def _flags(axis: Axis, events: Sequence[Event]) -> str:
             f"<title>{escape(mark.title)}</title></path>"
         )
         words = f"{mark.begin:%H:%M} {mark.short}".strip()
-        if len(words) * LETTER > (room := until - x - 22):
+        if len(words) * LETTER > (room := until - x - FLAG):
             words = words[:5]
         if len(words) * LETTER <= room:
             drawn += f'<text class="flagtext" x="{x + 18:.1f}" y="{frame.top - 5}">{escape(words)}</text>'

@@ -106,7 +106,7 @@ def bullet(
     spell: tuple[str, str] = ("", ""),
     width: int = 210,
 ) -> Markup:
-    """A value as a bar, its bound as a line, the usual range behind it. `spell` is bound and top of the scale in words."""
+    """A value as a bar with a pointer, its bound as a line, the usual range as a strip below. `spell`: bound and top in words."""
     high = usual[1] if usual else None
     top = max(value * BULLET_ROOM, (bound or 0.0) * 1.25, high or 0.0) or 1.0
     x = width / top
@@ -114,8 +114,9 @@ def bullet(
     if usual:
         left = (usual[0] or 0.0) * x
         right = width if high is None else high * x
-        drawn += f'<rect class="usual" x="{left:.1f}" y="6" width="{max(right - left, 1):.1f}" height="12" rx="2"/>'
-    drawn += f'<rect class="fill {escape(kind)}" y="9" width="{max(value * x, 1):.1f}" height="6" rx="1"/>'
+        drawn += f'<rect class="usual" x="{left:.1f}" y="20" width="{max(right - left, 1):.1f}" height="3"/>'
+    drawn += f'<rect class="fill {escape(kind)}" y="6" width="{max(value * x, 1):.1f}" height="12" rx="2"/>'
+    drawn += f'<path class="ink" d="M{max(value * x, 4):.1f} 6l-4 -6h8z"/>'
     drawn += '<text x="0" y="35">0</text>'
     if bound is not None:
         at = min(max(bound * x, 0.0), width)

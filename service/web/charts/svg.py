@@ -116,6 +116,8 @@ def gap_marks(axis: Axis, gaps: Sequence[Gap], top: float, floor: float) -> str:
 
 # Lines of figures over stretches of time: the heaviest ones, fewer points, two sides.
 
+CHANCE = 10.0
+"""Events of a poll below which its rate is chance."""
 MOST_LINES = 3
 """Lines of a chart, beside one for all others. More could not be distinguished."""
 
@@ -204,6 +206,24 @@ def _joined(line: ChartLine, begins: NDArray[np.intp], weights: Values) -> Chart
     mean = np.add.reduceat(np.nan_to_num(values) * weighed, begins) / np.where(total > 0, total, np.nan)
     fewest, most = np.fmin.reduceat(lows, begins), np.fmax.reduceat(highs, begins)
     return replace(line, values=_told(mean), lows=_told(fewest), highs=_told(most))
+
+
+def levelled(panel: ChartPanel, stretches: Sequence[WatchedStretch], least: float) -> ChartPanel:
+    """Rates where few events happened, as their mean over `least` seconds: one sleep in a poll of 2 s is no sixty a minute."""
+    weights = np.array([stretch.seconds for stretch in stretches])
+    values = np.array([line.values for line in panel.lines], float)
+    events, groups = np.nansum(values, axis=0) * weights, [0]
+    for index in range(1, len(stretches)):
+        apart = (stretches[index].begin - stretches[index - 1].end).total_seconds() > 1.0
+        begin = groups[-1]
+        if apart or events[index] >= CHANCE or events[begin] >= CHANCE or weights[begin:index].sum() >= least:
+            groups.append(index)
+    whole = np.add.reduceat(np.nan_to_num(values) * weights, groups, axis=1) / np.add.reduceat(weights, groups)
+    spread = np.repeat(whole, np.diff([*groups, len(stretches)]), axis=1)
+    told = np.where(np.isnan(values), np.nan, spread)
+    return replace(
+        panel, lines=tuple(replace(line, values=_told(of)) for line, of in zip(panel.lines, told, strict=True))
+    )
 
 
 def _told(values: Values) -> tuple[float | None, ...]:

@@ -12,7 +12,7 @@ from collectors.model import Snapshot
 from rules.cache_map import CacheMap
 from rules.formatting import function_of
 from service.state.window import Window
-from service.store.polls import Break, CurvePage, Resolution, Values, moments
+from service.store.polls import CurvePage, Poll, Resolution, Values, moments
 from service.store.repository import Repository
 from service.store.snapshots import Detail, Details, DetailSeries
 from service.store.tables import millis, moment
@@ -25,6 +25,7 @@ from service.web.charts.svg import (
     Gap,
     WatchedStretch,
     gap_marks,
+    levelled,
     line_of,
     thinned,
     top,
@@ -34,6 +35,8 @@ from service.web.charts.svg import (
 
 MOST = 480
 """Most stretches in a drawing. More could not be distinguished."""
+LEVEL = 60.0
+"""Seconds over which a chart averages rare sleeps, so that another interval of polls is no step in it."""
 SLACK = timedelta(milliseconds=10)
 """Times are kept in whole milliseconds."""
 STEP = timedelta(minutes=5)
@@ -133,12 +136,14 @@ def overview(
         # What covers more is spread over a time without polls.
         figures.shown = figures.shown & ((figures.seconds <= longest) | figures.rolled)
     stretches = figures.stretches()
-    breaks = store.history.breaks(database, window.begin, window.end)
+    breaks = store.history.polls(database, window.begin, window.end, 200, broken=True)
     gaps = tuple(_gaps(stretches, window, breaks, longest))
     wanted = [detail for key in keys for detail in PANELS[key][3]]
     found = store.snapshots.details(database, wanted, window.begin, window.end, newest)
     panels = [*_panels(figures, found, caches, keys, most_lines)]
     thin = -(-len(stretches) // MOST) if stretches else 1
+    if chosen == "poll" and stretches:
+        panels = [levelled(each, stretches, LEVEL) if each.key == "sleeps" else each for each in panels]
     fewer, thinner = thinned(stretches, panels, thin)
     words = WORDS[chosen] + (f", {thin} averaged at a time" if thin > 1 else "")
     late = wanted and stretches and (not len(found.times) or moment(int(found.times[0])) > stretches[0].end + HOUR)
@@ -178,7 +183,7 @@ def _before(
 
 
 def _gaps(
-    stretches: Sequence[WatchedStretch], window: Window, breaks: Sequence[Break], tolerance: float
+    stretches: Sequence[WatchedStretch], window: Window, breaks: Sequence[Poll], tolerance: float
 ) -> Iterator[Gap]:
     """The time between stretches, with the reason from the first poll after it. Then breaks that no gap explains."""
     explained: set[datetime] = set()
@@ -191,10 +196,10 @@ def _gaps(
         if (begin - reached).total_seconds() > tolerance or (passed and stretches):
             explained |= {gap.at for gap in passed}
             # A first poll does not explain the time before it. It is a reason only if nothing came after it yet.
-            reasons = dict.fromkeys(gap.why for gap in passed if gap.kind != "first_poll" or not stretches)
+            reasons = dict.fromkeys(gap.why or "" for gap in passed if gap.kind != "first_poll" or not stretches)
             yield Gap(reached, begin, "; ".join(reasons) or "not watched")
         reached = max(reached, end)
-    yield from (Gap(gap.at, gap.at, gap.why) for gap in breaks if gap.at not in explained)
+    yield from (Gap(gap.at, gap.at, gap.why or "") for gap in breaks if gap.at not in explained)
 
 
 def _panels(figures: Figures, found: Details, caches: CacheMap, keys: Sequence[str], most: int) -> Iterator[ChartPanel]:

@@ -34,9 +34,8 @@ from service.web import presenters
 from service.web.access import Access, Caller
 from service.web.api.databases import attempt
 from service.web.charts import history, timeline
-from service.web.charts.history import UsualStretch, usual_lines
-from service.web.charts.svg import FRAMES, Axis, ChartPanel, Frame, Gap, reached, thinned
-from service.web.charts.timeline import Event
+from service.web.charts.history import usual_lines
+from service.web.charts.svg import Axis, reached, thinned
 from service.web.pages import words
 from service.web.pages.diagnosis import diagnosis_view
 from service.web.pages.history import as_events, change_flags, happenings, of_mark
@@ -96,7 +95,11 @@ def restart_note(store: Repository, watched: MonitoredDatabase, out: DatabaseOut
     now = watched.published.snapshot.taken_at if watched.published else None
     if now is None:
         return None
-    seen = [gap for gap in store.history.breaks(watched.name, now - LAST_HOUR, now + SLACK) if gap.kind == "restart"]
+    seen = [
+        gap
+        for gap in store.history.polls(watched.name, now - LAST_HOUR, now + SLACK, broken=True)
+        if gap.kind == "restart"
+    ]
     polls = store.history.polls(watched.name, seen[-1].at - LAST_HOUR, seen[-1].at) if seen else ()
     if not polls:
         return None
@@ -290,23 +293,11 @@ def _reports(uploads: Uploads, watched: MonitoredDatabase) -> list[StoredReportS
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class HourCharts:
-    """The charts of the last hour: key, title and drawing of each."""
-
-    charts: Sequence[tuple[str, str, Markup]]
-    drawn: timeline.Overview
-    window: Window
-
-
 def last_hour(
-    store: Repository,
-    watched: MonitoredDatabase,
-    now: datetime,
-    frames: Sequence[Frame] = FRAMES,
-    at: datetime | None = None,
-) -> HourCharts:
-    """The last hour from the store, so that it survives a restart. With `at` the hour around it. Raises what the store raises."""
+    store: Repository, watched: MonitoredDatabase, now: datetime, at: datetime | None = None
+) -> tuple[Sequence[Markup], timeline.Overview]:
+    """The charts of the last hour from the store, so that it survives a restart. With `at` the hour around it. Raises what the
+    store raises."""
     last = watched.snapshot or store.last_snapshot(watched.name)
     end = min(at + LAST_HOUR / 2, now) if at else ((last and last.taken_at) or now) + timedelta(milliseconds=1)
     drawn = timeline.overview(store, watched.name, Window(end - LAST_HOUR, end), watched.map, DRAWN, newest=last)
@@ -314,39 +305,28 @@ def last_hour(
     events = [*as_events(happenings(store, watched.name, window), end), *change_flags(store, watched.name, window)]
     gaps = [gap for gap in drawn.gaps if gap.end > window.begin]
     usual = usual_lines(store, watched.name, window)
-    charts = [
-        (panel.key, panel.title, _charted(panel, Axis(window), drawn, gaps, events, usual.get(panel.key, ()), frames))
-        for panel in drawn.panels
-        if panel.key in SHOWN
-    ]
-    return HourCharts(charts if len(drawn.stretches) > 1 else [], drawn, window)
-
-
-def _charted(
-    panel: ChartPanel,
-    axis: Axis,
-    drawn: timeline.Overview,
-    gaps: Sequence[Gap],
-    events: Sequence[Event],
-    usual: Sequence[UsualStretch],
-    frames: Sequence[Frame],
-) -> Markup:
-    return history.chart(panel, axis, drawn.stretches, gaps, events, history.least(panel), usual, frames)
+    if len(drawn.stretches) < 2:
+        return [], drawn
+    stretches, axis = drawn.stretches, Axis(window)
+    return [
+        history.chart(each, axis, stretches, gaps, events, history.least(each), usual.get(each.key, ()))
+        for each in drawn.panels
+        if each.key in SHOWN
+    ], drawn
 
 
 def recent(store: Repository, watched: MonitoredDatabase, now: datetime, at: datetime | None = None) -> dict[str, Any]:
     """The last hour as charts and as a table, and the latest marks. Empty if the store does not answer."""
     try:
-        found = last_hour(store, watched, now, at=at)
+        charts, drawn = last_hour(store, watched, now, at)
         marks = store.marks.between(watched.name, now - MARKS_SINCE, now, limit=LISTED).items
     except STORE_ERRORS:
-        return {"charts": None, "marks": [], "values": None, "resolution": "", "pictures": ()}
+        return {"charts": None, "marks": [], "values": None, "resolution": ""}
     return {
-        "charts": [chart for _, _, chart in found.charts],
-        "pictures": [(key, title) for key, title, chart in found.charts if "<svg" in chart],
-        "values": table(found.drawn, SHOWN) if found.charts else None,
+        "charts": charts,
+        "values": table(drawn, SHOWN) if charts else None,
         "marks": [of_mark(mark) for mark in marks],
-        "resolution": found.drawn.resolution,
+        "resolution": drawn.resolution,
     }
 
 

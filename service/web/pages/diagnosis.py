@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from collectors.model import DeltaSource
 from rules.cause import catalogue
+from rules.explain.story import founded
 from rules.formatting import compared, function_of, number, sentence
 from rules.model import (
     Candidate,
@@ -191,7 +192,7 @@ def room_views(diagnosis: Diagnosis) -> Sequence[RoomView]:
 def _room(name: str, value: float, bound: float, unit: str, derivation: str) -> RoomView:
     shown, held = words.whole(value, unit), words.whole(bound, unit)
     below = f"{words.amount(bound / value)} times below the bound" if value > 0 and bound / value >= 2 else ""
-    picture = sparklines.bullet(value, bound, (0.0, bound), f"{name}: {shown}, bound {held}", "fine", (held, ""), 570)
+    picture = sparklines.bullet(value, bound, None, f"{name}: {shown}, bound {held}", "fine", (held, ""), 570)
     return RoomView(
         name=f"{name[:1].upper()}{name[1:]}",
         value=shown,
@@ -310,6 +311,7 @@ class FindingRows:
     title: str
     rows: Sequence[SignRow]
     unknown: Sequence[str]
+    founded: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,7 +468,7 @@ def _scale(finding: Finding | None) -> Markup:
 
 
 def _signs(finding: Finding) -> FindingRows:
-    return FindingRows(finding.title, [_sign(sign) for sign in finding.evidence], finding.unknown)
+    return FindingRows(finding.title, [_sign(sign) for sign in finding.evidence], finding.unknown, founded(finding))
 
 
 def _sign(sign: Evidence) -> SignRow:

@@ -1,8 +1,7 @@
-"""A diagnosis as a file: one HTML page that you can mail, Markdown, and each chart as a separate picture."""
+"""A diagnosis as a file: one HTML page that you can mail, and Markdown. The month is such a page too."""
 
 import base64
 import hashlib
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -12,21 +11,21 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from collectors.model import Delta
-from service.escape import in_header, on_page
+from service.escape import in_header
+from service.history.month import Month, month_named
+from service.history.month import month as month_of
 from service.intake.incident import incident
 from service.intake.inputs import DiagnosedInput, InputResults, figures, short_names
 from service.render.incident import incident_view
 from service.render.summary import SummaryGroup, groups, lines, period
 from service.render.text import as_markdown, causes_shown, common_notes
 from service.state.board import Board
-from service.store.engine import STORE_ERRORS
+from service.state.window import BadWindow
 from service.store.repository import Repository
 from service.web import presenters
 from service.web.access import Access
-from service.web.charts.svg import WIDE
-from service.web.pages.database import last_hour
 from service.web.pages.diagnosis import DiagnosisView, diagnosis_view
-from service.web.pages.layout import GONE, HERE, missing, no_database, refused, templates
+from service.web.pages.layout import HERE, no_database, page, refused, templates
 
 # Diagnoses as one HTML page that you can mail: style and pictures are included, there is no script, and it loads
 # nothing.
@@ -44,15 +43,11 @@ def as_html(outcome: InputResults, made: datetime | None = None) -> str:
     diagnosed = short_names(outcome.diagnosed)
     found = groups(diagnosed)
     at, shared = made or datetime.now(UTC), common_notes(diagnosed)
-    css = (HERE / "static" / "latchscope.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
-    return templates.env.get_template("mailed.html").render(
-        css=Markup(css),
-        incident=incident_view(incident(diagnosed)),
-        policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'",
+    return _alone(
+        "mailed.html",
+        at,
         title=_title(found),
-        made=f"{at:%Y-%m-%d %H:%M} UTC",
-        version=version("latchscope"),
+        incident=incident_view(incident(diagnosed)),
         headings=HEADINGS,
         lines=lines(diagnosed),
         in_full={shown.worst.name for group in found for shown in causes_shown(group.diagnosed)},
@@ -60,6 +55,20 @@ def as_html(outcome: InputResults, made: datetime | None = None) -> str:
         shared=shared,
         unread=[str(error) for error in outcome.errors] + outcome.skipped,
     )
+
+
+def month_as_html(told: Month) -> str:
+    """The month as one page to print or mail, with its own policy as that of diagnoses."""
+    return _alone("month.html", datetime.now(UTC), title=told.title, month=told, frame="alone.html")
+
+
+def _alone(template: str, at: datetime, **values: object) -> str:
+    """A page that needs nothing beside it."""
+    css = (HERE / "static" / "latchscope.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    shown = {"css": Markup(css), "policy": policy, "made": f"{at:%Y-%m-%d %H:%M} UTC", "version": version("latchscope")}
+    return templates.env.get_template(template).render(shown | values)
 
 
 def _title(found: Sequence[SummaryGroup]) -> str:
@@ -93,14 +102,8 @@ def _whose(diagnosed: DiagnosedInput) -> list[tuple[str, str]]:
     return [(name, str(value)) for name, value in owner.items() if value is not None]
 
 
-_SVG = re.compile(r"<svg.*?</svg>", re.S)
-_UNIT = re.compile(r'<figcaption>.*? <span class="quiet">(.*?)</span>')
-HEAD = 26
-"""Room for the line that names the subject of a picture."""
-
-
 def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
-    """GET /db/{db}/export.html, …/export.md and …/charts/{key}.svg."""
+    """GET /db/{db}/export.html and …/export.md, and /month."""
     router = APIRouter(include_in_schema=False, dependencies=[Depends(access.reader)])
 
     @router.get("/db/{db}/export.{form}")
@@ -116,39 +119,15 @@ def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
             return kept_file(as_markdown([diagnosed]), "text/markdown", watched.name, form)
         return kept_file(as_html(InputResults([diagnosed], [], [], 1)), "text/html", watched.name, form)
 
-    @router.get("/db/{db}/charts/{key}.svg")
-    def picture(request: Request, db: str, key: str) -> Response:
-        watched = board.refreshed(db)
-        if watched is None:
-            return no_database(request, db, [known.name for known in board])
+    @router.get("/month")
+    def printed(request: Request, month: str = "this") -> Response:
         try:
-            drawn = last_hour(store, watched, datetime.now(UTC), (WIDE,))
-        except STORE_ERRORS:
-            return refused(request, db, 503, GONE)
-        title, found = next(((title, chart) for name, title, chart in drawn.charts if name == key), ("", None))
-        svg = _SVG.findall(found)[-1:] if found else []
-        if not svg:
-            known = {name: f"{request.url.path.rpartition('/')[0]}/{name}.svg" for name, _, _ in drawn.charts}
-            return missing(request, f"There is no chart {key} of {db}.", known, ("Back", f"/db/{db}"), key)
-        css = (HERE / "static" / "latchscope.css").read_text(encoding="utf-8")
-        unit = _UNIT.search(str(found))
-        head, rest = _alone(svg[0], f"{db}: {title}{f', {unit[1]}' if unit else ''}")
-        answer = kept_file(f"{head}><style>{css}</style>{rest}", "image/svg+xml", watched.name, f"{key}.svg")
-        digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
-        answer.headers["Content-Security-Policy"] = f"default-src 'none'; style-src 'sha256-{digest}'"
-        return answer
+            window = month_named(month, datetime.now(UTC))
+        except BadWindow as error:
+            return refused(request, "", 422, str(error))
+        return page(request, "month.html", month=month_of(store, window), frame="base.html")
 
     return router
-
-
-def _alone(svg: str, of: str) -> tuple[str, str]:
-    """A standalone drawing, its first tag and the rest: with a size, and with a line that names its subject."""
-    height = WIDE.height + HEAD
-    size = f'width="{WIDE.width}" height="{height}"'
-    whole = svg.replace("<svg ", f'<svg xmlns="http://www.w3.org/2000/svg" {size} ', 1)
-    whole = whole.replace('viewBox="0 0 ', f'viewBox="0 -{HEAD} ', 1).replace(f' {WIDE.height}"', f' {height}"', 1)
-    head, _, rest = whole.partition(">")
-    return head, f'<text class="of" x="0" y="{16 - HEAD}">{on_page(of)}</text>{rest}'
 
 
 def kept_file(text: str, kind: str, database: str, ending: str) -> Response:

@@ -82,7 +82,12 @@ class FleetRow:
             return (not self.cache, self.cache, self.name)
         if sort == "since":
             return (self.began is None, -(self.began.timestamp() if self.began else 0.0), self.name)
-        return (RANK[self.state], -(self.share or 0.0), self.name)
+        return (RANK[self.state], -self.percents, self.name)
+
+    @property
+    def percents(self) -> int:
+        """What it costs, as people compare it: rows with next to the same cost must not swap at each poll."""
+        return 0 if self.state in words.CALM else round(100 * (self.share or 0.0))
 
 
 def fleet_table(databases: Iterable[DatabaseOut], now: datetime) -> Sequence[FleetRow]:
@@ -310,9 +315,9 @@ def _lines(rows: Sequence[FleetRow]) -> Sequence[FleetSentence]:
         (row for row in rows if row.share and row.state in ("critical", "warning")), key=lambda row: row.order("cost")
     )
     if costly:
-        worst = [row for row in costly if row.cost == costly[0].cost][:LISTED]
-        each = " each" if len(worst) > 1 else ""
-        lines.append(FleetSentence("Worst: ", _linked(worst), f", {worst[0].cost} of DB time{each}."))
+        worst = [row for row in costly if row.percents == costly[0].percents][:LISTED]
+        cost = f"{worst[0].percents}{words.TIED}% of DB time each" if len(worst) > 1 else f"{worst[0].cost} of DB time"
+        lines.append(FleetSentence("Worst: ", _linked(worst), f", {cost}."))
     new = [row for row in rows if row.new and row.state in ("critical", "warning")]
     if new and len(new) < len([row for row in rows if row.state in ("critical", "warning")]):
         lines.append(FleetSentence("New in the last hour: ", _linked(new[:LISTED]), "."))

@@ -24,6 +24,7 @@ from rules.confirmation import number_of
 from rules.explain.library_cache import MOST_GROUPS, noticeable
 from rules.explain.library_cache import heading as library_cache_heading
 from rules.explain.library_cache import in_words as library_cache_words
+from rules.explain.story import LABELS
 from rules.formatting import count, measured, percent
 from rules.formatting import number as spelled
 from rules.gaps import section_of
@@ -45,11 +46,13 @@ from rules.hangs.words import (
 from rules.remedy import OF_MISSES, PLATFORMS, Texts, where
 from service.config.logs import Audit
 from service.escape import pasted, visible
+from service.history.month import hours
 from service.render.parts import OF_A_FINDING, of_each_instance, on_platform
 from service.state.board import Board
 from service.state.window import PRESETS, iso
 from service.web.access import SESSION, Access
 from service.web.api.common import TYPES
+from service.web.charts import sparklines
 from service.web.http import squeezed
 from service.web.pages import words
 from service.web.pages.words import capped
@@ -139,6 +142,8 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "clock": words.clock,
     "iso": iso,
     "share": words.share,
+    "hbar": sparklines.bar,
+    "hours": hours,
     "sessions": words.sessions,
     "amount": words.amount,
     "plural": words.plural,
@@ -161,6 +166,7 @@ templates.env.globals |= {
     "CHAIN_CHECK": CHECK,
     "CHAIN_OLD": NO_COMMAND_NOW,
     "CHAIN_ONLY_IF": ONLY_IF,
+    "LABELS": LABELS,
     "MOST_LIBRARY_CACHE_GROUPS": MOST_GROUPS,
     "OF_A_FINDING": OF_A_FINDING,
     "PLATFORMS": PLATFORMS,

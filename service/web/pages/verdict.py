@@ -173,7 +173,9 @@ def _numbers(diagnosis: Diagnosis, since: datetime | None, now: datetime) -> Seq
     longest = max(group.longest_seconds for group in stuck)
     numbers = [
         VerdictNumber(
-            f"{waiting:,}", f"sessions wait, {those} for {words.length(HANGING_SECONDS)} or longer", bad=True
+            f"{waiting:,}",
+            f"session{' waits' if waiting == 1 else 's wait'}, {those} for {words.length(HANGING_SECONDS)} or longer",
+            bad=True,
         ),
         VerdictNumber(words.lasted(longest), "the longest wait"),
         *_costs(diagnosis)[:1],

@@ -75,34 +75,6 @@ function addZoom(within) {
   }
 }
 
-// A chart as a PNG: the same drawing, in the colours of light and twice as large, made here so that nothing else has to draw it.
-async function savePng(button) {
-  const answer = await fetch(button.dataset.png);
-  if (!answer.ok) throw new Error(answer.statusText);
-  const name = /filename="(.*)\.svg"/.exec(answer.headers.get("content-disposition"))?.[1] || "chart";
-  const drawing = (await answer.text()).replaceAll("prefers-color-scheme: dark", "prefers-color-scheme: none");
-  const picture = new Image();
-  picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawing)}`;
-  await picture.decode();
-  const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [picture.naturalWidth * 2, picture.naturalHeight * 2];
-  const paper = canvas.getContext("2d");
-  paper.fillStyle = "#fff";
-  paper.fillRect(0, 0, canvas.width, canvas.height);
-  paper.drawImage(picture, 0, 0, canvas.width, canvas.height);
-  const link = document.createElement("a");
-  link.download = `${name}.png`;
-  link.href = URL.createObjectURL(await new Promise((done) => canvas.toBlob(done, "image/png")));
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-document.addEventListener("click", async (event) => {
-  const button = event.target.closest("button[data-png]");
-  if (!button) return;
-  const words = button.textContent;
-  try { await savePng(button); } catch { button.textContent = "No answer, try again"; setTimeout(() => { button.textContent = words; }, 2500); }
-});
-
 // Files dropped on the form are those that are sent.
 for (const form of document.querySelectorAll("form.drop")) {
   const input = form.querySelector("input[type=file]");
@@ -153,6 +125,28 @@ function beforeUse(event) {
 }
 for (const name of ["visibilitychange", "pageshow", "focus", "copy", "click"]) addEventListener(name, beforeUse, true);
 
-function addComfort(within, asked) { addCommands(within, asked); addCopyButtons(within); addOwnTime(within); addZoom(within); }
+// A phone has the first screen and what to do; the rest is its headings, until somebody opens one.
+const narrow = matchMedia("(max-width: 640px)"), opened = new Set();
+const FOLDED = "section.card[aria-labelledby]:not(.verdict, [aria-labelledby^=fx], [aria-labelledby^=bl])";
+function addFolds(within) {
+  if (!narrow.matches || !document.querySelector(".verdict")) return;
+  for (const card of [...(within.matches?.(FOLDED) ? [within] : []), ...within.querySelectorAll(FOLDED)]) {
+    const heading = card.querySelector("h2, .h2"), key = card.getAttribute("aria-labelledby");
+    if (!heading || heading.querySelector("[role=button]") || location.hash === `#${card.id}`) continue;
+    const words = document.createElement("span");
+    words.append(...heading.childNodes);
+    heading.append(words);
+    heading.classList.add("folds-up");
+    words.setAttribute("role", "button");
+    words.tabIndex = 0;
+    const show = (open) => { card.classList.toggle("folded", !open); words.setAttribute("aria-expanded", open); opened[open ? "add" : "delete"](key); };
+    show(opened.has(key));
+    heading.addEventListener("click", () => show(card.classList.contains("folded")));
+    words.addEventListener("keydown", (event) => { if (["Enter", " "].includes(event.key)) { event.preventDefault(); show(card.classList.contains("folded")); } });
+  }
+}
+addEventListener("hashchange", () => { const card = location.hash && document.getElementById(location.hash.slice(1)); if (card?.matches(".folded")) card.querySelector(".folds-up").click(); });
+
+function addComfort(within, asked) { addCommands(within, asked); addCopyButtons(within); addOwnTime(within); addZoom(within); addFolds(within); }
 globalThis.addComfort = addComfort;
 addComfort(document, [0, performance.timeOrigin]);

@@ -3,7 +3,18 @@
 import pytest
 
 from collectors.model import Binds, Missing, Row, Rows, Value
-from collectors.ondemand.blockers import COORDINATOR, JOBS, LOCKS, ORACLES, SESSIONS, SLAVES, UNDO, look_at_chains
+from collectors.ondemand.blockers import (
+    COORDINATOR,
+    JOBS,
+    JOBS_OF_MANY,
+    LOCKS,
+    ORACLES,
+    SESSIONS,
+    SLAVES,
+    UNDO,
+    look_at_chains,
+    look_for_blockers,
+)
 from collectors.poll import Answer
 from collectors.registry import view_of
 
@@ -43,6 +54,12 @@ def test_view_is_read_only_if_a_blocker_calls_for_it(program: str, event: str | 
     assert isinstance(look_at_chains(asked, "19.0.0.0.0")[view], Rows)
     assert isinstance(look_at_chains(plain, "19.0.0.0.0")[view], Missing)
     assert set(asked.sent) > set(plain.sent) and UNDO in plain.sent
+
+
+def test_name_of_a_job_is_not_looked_up_in_many_containers() -> None:
+    asked = Asked("oracle@db1 (J004)")
+    assert look_for_blockers(asked, "19.0.0.0.0", instead=JOBS_OF_MANY)[JOBS] is JOBS_OF_MANY[JOBS]
+    assert JOBS not in asked.sent
 
 
 def test_coordinator_of_a_slave_is_read_by_its_number() -> None:

@@ -12,7 +12,7 @@ from collectors.demo.database import ScriptedDatabase
 from collectors.demo.scenarios import scenarios
 from collectors.errors import NotApplicable, SessionError, StatementError, ViewRefused
 from collectors.model import ROW_CACHE_LATCH, Binds, Value, number
-from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS, STATEMENT, TRIAL_LOOKS, Held, Holder, profile
+from collectors.ondemand.holders import MOST_LOOKS, MOST_SECONDS, STATEMENT, TRIAL_LOOKS, Holder, profile
 from collectors.poll import Answer
 from collectors.registry import view_of
 from tests.collectors.scripted import BEGAN
@@ -96,8 +96,8 @@ def test_average_hold_is_the_time_met_over_the_distinct_holds() -> None:
     found = profiled(session, looks=50_000)
     assert found.looks == 50_000
     assert found.held == (
-        Held(Holder(*BILLING), 30_000, 1500, pytest.approx(400.0)),
-        Held(Holder(*ORDERS), 2000, 2000, pytest.approx(20.0)),
+        Holder(*BILLING, 30_000, 1500, pytest.approx(400.0)),
+        Holder(*ORDERS, 2000, 2000, pytest.approx(20.0)),
     )
 
 
@@ -112,7 +112,7 @@ def test_profile_whose_looks_all_agree_tells_no_average() -> None:
 
 def test_holder_without_a_session_is_kept_with_what_is_known() -> None:
     (held,) = profiled(Session([(0, "07A8", None, None, None, None, 9, 3)]), looks=100).held
-    assert held.holder == Holder(0, "07A8", None, None, None, None)
+    assert held == Holder(0, "07A8", None, None, None, None, 9, 3, held.average_microseconds)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def ticks() -> Iterator[float]:
 def test_scripted_database_has_the_holders_of_its_hour(at: float, sids: list[int], averages: list[float]) -> None:
     database, clock = ScriptedDatabase(scenarios()["undo-storm"], BEGAN, lambda: at), ticks()
     found = profile(database, ROW_CACHE_LATCH, seconds=4, looks=10_000, clock=lambda: next(clock))
-    assert (found.looks, [held.holder.sid for held in found.held]) == (10_000, sids)
+    assert (found.looks, [held.sid for held in found.held]) == (10_000, sids)
     for held, share, average in zip(found.held, (0.52, 0.21), averages, strict=False):
         assert held.looks / found.looks == pytest.approx(share, abs=0.01)
         assert held.average_microseconds == pytest.approx(average, rel=0.05)

@@ -17,8 +17,9 @@ from collectors.model import Delta, Missing, Rows, Snapshot
 from collectors.ondemand.blockers import look_for_blockers
 from collectors.poll import Answer, poll
 from collectors.registry import collectors
+from collectors.reports.undo import as_text
 from collectors.sqlplus.script import ScriptQuery, sqlplus_script
-from collectors.sqlplus.spool import decoded, load, looks_like_spool, plain, sections
+from collectors.sqlplus.spool import load, looks_like_spool, plain, sections
 from rules.engine import diagnose
 from rules.hangs.words import EMERGENCY_NOTICE
 from tests.collectors.oracle_text import _asciistr
@@ -119,7 +120,7 @@ def test_encodings_are_all_recognised_and_read(encoding: str) -> None:
     data = text.encode(encoding)
     assert looks_like_spool(data)
     assert load(data, "spool.txt") == read(spooled())
-    assert decoded(data) == text
+    assert as_text(data) == text
 
 
 def test_texts_are_read_back_whatever_they_hold() -> None:
@@ -351,6 +352,10 @@ def test_hang_is_told_by_a_spooled_file_with_who_holds_it() -> None:
     (hang,) = scenarios()["ddl-hang"].hangs
     scenario = replace(scenarios()["ddl-hang"], hangs=(replace(hang, in_library_cache=5),))
     got = diagnose(delta_of(read(SqlPlus(scenario, 90.0).run(sqlplus_script(10, 3)))))  # type: ignore[arg-type]
+    short = diagnose(delta_of(read(SqlPlus(scenario, 90.0).run(sqlplus_script(10, hang=True)))))  # type: ignore[arg-type]
+    assert short.severity == got.severity and short.blockers and got.blockers
+    for one, other in zip(short.blockers.chains, got.blockers.chains, strict=True):
+        assert (one.end, one.action) == (other.end, other.action) and one.action is not None
     assert (got.severity, [one.cause for one in got.findings]) == ("critical", ["row-cache-lock-hang"])
     live = diagnose(hung_polls(scenario))
     assert [(one.cause, one.severity) for one in live.findings] == [(one.cause, one.severity) for one in got.findings]

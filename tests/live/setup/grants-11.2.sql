@@ -3,7 +3,8 @@
 -- Run it in a quiet hour, never during an incident. A direct grant or revoke invalidates the cursors that depend on the
 -- object, so every statement over these views is parsed again, and a hard parse needs the dictionary cache.
 -- It grants SELECT: READ, which allows queries and no locks, is there from 12.1.0.2 on.
--- A password that expired would end the monitoring some night. At most five sessions, if resource_limit is true:
+-- A password that expired would end the monitoring some night. Where your rules want a lifetime, write it here, and
+-- change the password in time: its file is read at each login. At most five sessions, if resource_limit is true:
 -- one polls, one replaces it if it no longer answers, one acts for a person, one belongs to a command,
 -- and one may be dead without the database knowing. Raise it if several latchscopes, or several entries of one,
 -- watch the same instance with this user.

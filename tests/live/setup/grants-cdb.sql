@@ -5,7 +5,8 @@
 -- It grants READ, which allows queries and no locks. Before 12.1.0.2 it ends with ORA-00990, and where you
 -- may not pass it on with ORA-01031: write select for read there.
 alter session set container = CDB$ROOT;
--- A password that expired would end the monitoring some night. At most five sessions, if resource_limit is true:
+-- A password that expired would end the monitoring some night. Where your rules want a lifetime, write it here, and
+-- change the password in time: its file is read at each login. At most five sessions, if resource_limit is true:
 -- one polls, one replaces it if it no longer answers, one acts for a person, one belongs to a command,
 -- and one may be dead without the database knowing. Raise it if several latchscopes, or several entries of one,
 -- watch the same instance with this user.
@@ -31,7 +32,8 @@ grant read on sys.v_$sys_time_model to C##LATCHSCOPE;
 grant read on sys.v_$sysstat to C##LATCHSCOPE;
 grant read on sys.v_$system_event to C##LATCHSCOPE;
 grant read on sys.v_$undostat to C##LATCHSCOPE;
--- For releases up to 12.1 only. From 12.2 on mutexes guard the row cache: leave out the next two statements there.
+-- For releases up to 12.1 only. From 12.2 on mutexes guard the row cache: leave out the next two statements there,
+-- or print the script of your release, such as `latchscope grants --for 19c`, which has none of them.
 -- ORA-00955 at create view: a view of that name is there already and stays as it is; drop it if it is not ours.
 create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;
 grant read on sys.latchscope_kqrst to C##LATCHSCOPE;

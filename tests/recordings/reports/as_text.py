@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from . import row_cache_sections as cache
 from . import time_sections as time
+from .as_html import sections
 from .interval import Interval
 from .tables import Cell, Column, Table
 from .text_heads import awr_head, statspack_head
@@ -16,7 +17,7 @@ WIDE = 78
 def awr(told: Interval) -> str:
     """The AWR report: headings run across the page, and a form feed begins each page."""
     lines = [*awr_head(told), *_top(told)]
-    for table in _awr_sections(told):
+    for table in sections(told):
         lines += _pages(told, table, lambda page: _across(told, page.name), statspack=False)
     return "\n".join((*lines, "\fEnd of Report", ""))
 
@@ -27,28 +28,6 @@ def statspack(told: Interval) -> str:
     for table in _statspack_sections(told):
         lines += _pages(told, table, lambda page: _beside(told, page.name), statspack=True)
     return "\n".join((*lines, "", "                                 End of Report", ""))
-
-
-def _awr_sections(told: Interval) -> Iterator[Table]:
-    found = (
-        time.time_model(told, False),
-        time.host(told, False),
-        time.foreground(told, False),
-        time.background(told, False),
-        time.activity(told, False),
-        time.absolute(told, False),
-        cache.activity(told, False),
-        cache.breakdown(told, False),
-        cache.sources(told),
-        cache.mutexes(told, False),
-        cache.parents(),
-        cache.children(told),
-        cache.caches(told, False),
-        cache.cluster(told),
-        cache.library(told),
-        time.parameters(told),
-    )
-    return (table for table in found if table is not None)
 
 
 def _statspack_sections(told: Interval) -> Iterator[Table]:

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from rules.explain.story import HOME, FirstScreen, screen
-from rules.words import slots
+from rules.formatting import slots
 
 ALL = yaml.safe_load(HOME.read_text(encoding="utf-8"))
 STATES = {name: said for name, said in ALL.items() if name not in ("labels", "sentences")}

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from collectors.grants import grantee
 from service.cli.main import cli
 from service.config import load
 from tests.service.receiver import receiver
@@ -194,6 +195,10 @@ def test_each_line_tells_a_mistake_or_what_will_not_work_here_and_the_last_one_c
     for name, content in files.items():
         (tmp_path / name).write_text(content)
         (tmp_path / name).chmod(0o644 if name == "empty" else 0o600)
+    if "notifications:" in text:
+        without = validate(tmp_path, text.replace("FOLDER", str(tmp_path))).stderr
+        assert code or "no `public_url`, so the messages of notifications have no link" in without
+        text += "\npublic_url: https://latchscope.example.com"
     told = validate(tmp_path, text.replace("FOLDER", str(tmp_path)))
     assert (told.exit_code, told.stdout) == (code, "") and "tiger" not in told.stderr and "TIiajk" not in told.stderr
     *lines, last = told.stderr.splitlines()
@@ -253,7 +258,7 @@ def test_database_without_its_password_file_is_written_and_says_what_is_next(tmp
     assert "`latchscope grants --for KIND` prints the script for its user" in told.stderr
     assert f"put the password into {tmp_path / 'secret'}, then run `latchscope check --config {path}`" in told.stderr
     (database,) = load.read(path).databases
-    assert (database.name, database.dsn, database.user) == ("erp", "host:1521/erp.world", "LATCHSCOPE")
+    assert (database.name, database.dsn, database.user) == ("erp", "host:1521/erp.world", grantee("LATCHSCOPE", "cdb"))
 
 
 def test_answers_of_a_person_write_the_file_and_the_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,7 +293,7 @@ def test_each_answer_is_judged_before_the_next_question(tmp_path: Path, monkeypa
     )
     places = [told.stderr.find(words) for words in said]
     assert -1 not in places and places == sorted(places), told.stderr
-    assert "Oracle user (C##LATCHSCOPE in a container database)" in told.output
+    assert "Oracle user (LATCHSCOPE in a database without containers) [C##LATCHSCOPE]" in told.output
     (database,) = load.read(tmp_path / "latchscope.yaml").databases
     assert (database.name, database.dsn, database.user) == ("erp1", "erp", "C##LATCHSCOPE")
 

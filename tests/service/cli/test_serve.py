@@ -34,7 +34,7 @@ from tests.oracle_standin.scripted import PASSWORD, USER
 from tests.oracle_standin.server import Listener
 from tests.ports import free_port
 from tests.service.running import Running, answering
-from tests.service.stage import Client
+from tests.service.stage import AtOnce, Client
 from tests.service.standin import becomes, fleet
 from tests.started import Started
 
@@ -108,7 +108,7 @@ def test_episode_that_is_still_on_goes_on_in_the_service(played: Played, store: 
     connection = ScriptedDatabase(scenarios()["parse-storm"], played.began, lambda: seconds)
     for _ in range(3):
         seconds += 2.0
-        published = run_poll(watched, connection, store)
+        published = run_poll(watched, connection, AtOnce(store))
         assert published.delta is not None, "the instance of the history is that of the service"
         assert not published.episode_changes
     (after,) = open_ones()

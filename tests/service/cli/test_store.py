@@ -16,8 +16,8 @@ from service.cli.main import cli
 from service.store.admin import OWN, TransferError, problems, read_history, write_history
 from service.store.record import IngestRecord, record_of
 from service.store.repository import Repository
-from service.store.tables import Base
-from tests.service.stage import BEGAN, Stage
+from service.store.tables import METADATA
+from tests.service.stage import BEGAN, Kept, Stage
 from tests.service.store.test_topics import DAY
 from tests.service.stores import Place, Postgres, Templates
 
@@ -115,8 +115,9 @@ def test_check_reports_damaged_data(filled: Repository, place: Place, damage: st
 def test_check_reports_a_damaged_file(tmp_path: Path, stage: Stage) -> None:
     url = f"sqlite:///{tmp_path}/store.db"
     store = Repository(url)
-    stage.keeper = store  # type: ignore[assignment]
+    kept = stage.keeper = Kept([])
     stage.poll_all(40, 42, 44)
+    kept.write_to(store)
     store.engine.connect().exec_driver_sql("pragma wal_checkpoint(truncate)").connection.close()  # type: ignore[union-attr]
     store.close()
     path = tmp_path / "store.db"
@@ -182,7 +183,7 @@ def test_export_can_be_limited_to_one_database(filled: Repository, place: Place,
     assert "1 of databases" in done.stderr and "14 of polls" in done.stderr and "14 of snapshots" in done.stderr
     store = Repository(f"sqlite:///{tmp_path}/one.db")
     read_history(store, file)
-    assert list(store.names.all_databases().values()) == ["undo-storm"]
+    assert list(store.names.all()) == ["undo-storm"]
     assert list(problems(store.engine)) == []
     store.close()
     refused = latchscope(tmp_path, place.url, "export", str(file), "--database", "nobody")
@@ -191,7 +192,7 @@ def test_export_can_be_limited_to_one_database(filled: Repository, place: Place,
 
 def test_export_covers_every_table(filled: Repository, tmp_path: Path) -> None:
     counts = write_history(filled.engine, tmp_path / "all.gz")
-    assert set(counts) == set(Base.metadata.tables) - set(OWN)
+    assert set(counts) == set(METADATA.tables) - set(OWN)
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ from service.watch.scheduler import PollScheduler
 from service.watch.worker import Worker
 from service.web import presenters
 from service.web.presenters import database_out
-from tests.service.stage import Stage
-from tests.service.stores import Place, Postgres
+from tests.service.stage import AtOnce, Stage
+from tests.service.stores import Place
 
 NAME = "undo-storm"
 POLLS = (36.0, 38.0, 40.0, 42.0)
@@ -75,7 +75,7 @@ class Pair:
 
     def poll(self, *moments: float) -> None:
         for at in moments:
-            run_poll(self.owner, self.open(at=at), self.store)
+            run_poll(self.owner, self.open(at=at), AtOnce(self.store))
 
     def publish(self) -> None:
         self.status_exchange.publish([self.owner], lambda name: self.worker)
@@ -94,12 +94,10 @@ class Pair:
 
 
 @pytest.fixture
-def pair(postgres: Postgres, tmp_path: Path) -> Iterator[Pair]:
-    place = Place("postgresql", tmp_path, postgres)
-    made = Pair(place)
+def pair(shared: Place) -> Iterator[Pair]:
+    made = Pair(shared)
     yield made
     made.store.close()
-    place.close()
 
 
 def test_follower_and_owner_give_the_same_answers(pair: Pair) -> None:
@@ -261,7 +259,7 @@ def test_successor_continues_where_the_previous_owner_stopped(pair: Pair, tmp_pa
     assert watched.episodes.open == pair.owner.episodes.open, "the trouble continues"
     due = worker._due - time.monotonic()
     assert 0 < due <= 15.0, "no sooner than the interval after the last poll of the other"
-    published = run_poll(watched, pair.open(at=44.0), pair.store)
+    published = run_poll(watched, pair.open(at=44.0), AtOnce(pair.store))
     assert published.delta is not None and published.delta.basis.seconds == 2.0 and not published.delta.notes
 
 
@@ -289,7 +287,7 @@ def restarted(stage: Stage, store: Repository, folder: Path) -> MonitoredDatabas
 def test_first_poll_after_a_restart_has_an_interval_says_so_and_the_open_episode_continues(
     store: Repository, stage: Stage, tmp_path: Path
 ) -> None:
-    stage.keeper = store  # type: ignore[assignment]
+    stage.keeper = AtOnce(store)
     for moment in (40, 42, 44):
         stage.poll(DB, moment)
     (before,) = stage[DB].episodes.open
@@ -312,7 +310,7 @@ def test_first_poll_after_a_restart_has_an_interval_says_so_and_the_open_episode
 def test_instance_restart_meanwhile_leaves_no_interval(
     store: Repository, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage.keeper = store  # type: ignore[assignment]
+    stage.keeper = AtOnce(store)
     last = stage.poll(DB, 40).snapshot
     instance = last.readings["v$instance"]
     (row,) = instance.rows  # type: ignore[union-attr]
@@ -328,7 +326,7 @@ def test_instance_restart_meanwhile_leaves_no_interval(
 def test_live_confirmation_still_counts_after_a_restart(
     store: Repository, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage.keeper = store  # type: ignore[assignment]
+    stage.keeper = AtOnce(store)
     published = stage.poll(DB, 40)
     now = time.time()
     started = published.snapshot.startup_time
@@ -349,7 +347,7 @@ def test_live_confirmation_still_counts_after_a_restart(
 
 
 def test_spooled_polls_come_first_after_a_restart(store: Repository, stage: Stage, tmp_path: Path) -> None:
-    stage.keeper = store  # type: ignore[assignment]
+    stage.keeper = AtOnce(store)
     stage.poll(DB, 40)
     never_started = Writer(store, DiskQueue(tmp_path / "spool", 2**20))
     stage.keeper = never_started  # type: ignore[assignment]
@@ -357,7 +355,7 @@ def test_spooled_polls_come_first_after_a_restart(store: Repository, stage: Stag
     stage.poll(DB, 44)
     never_started.stop()
     restarted(stage, store, tmp_path)
-    stage.keeper = store  # type: ignore[assignment]
+    stage.keeper = AtOnce(store)
     assert stage.poll(DB, 60).delta.basis.seconds == 16  # type: ignore[union-attr]
     polls = store.history.polls(DB, stage.began, stage.began.replace(hour=23))
     assert [one.seconds for one in polls] == [None, 2, 2, 16]

@@ -21,10 +21,11 @@ from service.history.comparison import (
 )
 from service.state.episodes import MarkVerdict
 from service.state.window import Window
-from service.store.episodes import EpisodeAtMark, LastMark, Mark
+from service.store.episodes import LastMark, Mark
 from service.store.repository import Repository
 from tests.service.marked import DB, MARKED, at, marked, polled
 from tests.service.stage import BEGAN, Stage
+from tests.service.store.test_topics import episode
 
 
 @pytest.fixture
@@ -153,12 +154,9 @@ MARK = Mark("1", "erp1", BEGAN + 10 * MINUTE, "cache 1000", "me")
 
 
 def _last(end: int | None, kind: MarkVerdict | None, *after: str) -> LastMark:
-    ended, verdict = None if end is None else BEGAN + end * MINUTE, kind and "a sentence"
-    return LastMark(
-        MARK,
-        (EpisodeAtMark("undo-segments", BEGAN, ended, verdict, kind, ended or MARK.at + MINUTE),),
-        frozenset(after),
-    )
+    ended = None if end is None else BEGAN + end * MINUTE
+    lasting = episode(end=ended, last_seen=ended or MARK.at + MINUTE, verdict=kind and "a sentence", verdict_kind=kind)
+    return LastMark(MARK, (lasting,), frozenset(after))
 
 
 def test_outcome_is_told_of_the_trouble_that_lasted_at_the_mark() -> None:

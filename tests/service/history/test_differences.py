@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from collectors.model import Basis, Changes, Delta, Missing, Row
 from service.history.curves import NAMED
 from service.history.differences import (
     CONTAINERS,
@@ -25,7 +24,6 @@ from service.history.differences import (
     DifferenceGroup,
     Differences,
     compared,
-    containers,
     difference,
     differences,
     hour_around,
@@ -359,55 +357,34 @@ def test_store_without_the_database_cannot_tell(tmp_path: Path) -> None:
     store.close()
 
 
-# Containers, from snapshots.
-
-
-def waits(seconds: float, rows: Sequence[Row] | None = None, **con: float) -> Delta:
-    """The change over some seconds: what the sessions of each container waited for row cache lock."""
-    listed = [
-        {"con_id": int(name[3:]), "event": "row cache lock", "time_waited_micro_fg": waited * 1e6}
-        for name, waited in con.items()
-    ]
-    readings = {
-        "v$con_system_event": Changes("v$con_system_event", tuple(listed if rows is None else rows)),
-        "v$containers": Changes("v$containers", ({"con_id": 5, "name": "ERP1"},)),
-    }
-    return Delta("erp1", "19.0.0.0.0", Basis("interval", NOON, later(seconds), seconds), readings)
+VIEW = "v$con_system_event"
+PER_POLL = "time_waited_micro_fg"
 
 
 def test_containers_are_compared_by_the_time_that_their_sessions_waited() -> None:
-    found = containers(waits(60, con5=120, con3=6), [waits(1000, con5=100, con3=100), waits(500, con5=50, con3=50)])
-    assert found is not None and (found.metric, found.stretch_seconds, found.rest_seconds) == (CONTAINERS, 60, 1500)
-    assert [(one.of, one.stretch, one.rest) for one in found.members] == [
-        ("container 5 (ERP1)", pytest.approx(2.0), pytest.approx(0.1)),
-        ("container 3", pytest.approx(0.1), pytest.approx(0.1)),
+    """Of the events of the row cache alone, over all of them; a container whose counter misbehaved has no difference."""
+    page, details = page_of([10.0] * 40, {})
+    inside = [10 <= place < 20 for place in range(40)]
+    of: dict[tuple[int, str], Sequence[float | None]] = {
+        (5, "row cache lock"): [2e7 if within else 1e6 for within in inside],
+        (5, "row cache mutex"): [1e6] * 40,
+        (3, "row cache lock"): [1e6] * 40,
+        (4, "row cache lock"): [None] * 40,
+        (5, "library cache lock"): [9e9] * 40,
+    }
+    rows: list[DetailSeries] = [
+        Known(VIEW, PER_POLL, Key(con_id=con_id, event=name), np.zeros(41), np.array(values, float))
+        for (con_id, name), values in of.items()
     ]
-    assert [one.noticeable for one in found.members] == [True, False]
-
-
-REFUSED = Missing("v$con_system_event", "refused", "no right to read it", "grant it")
-NOT_ASKED = Missing("v$con_system_event", "not_asked", "the release has none", "nothing")
-
-
-@pytest.mark.parametrize(
-    ("stretch", "rest", "says"),
-    [
-        (None, [waits(60, con5=1)], "not kept, or the instance restarted"),
-        (waits(60, con5=1), [], "not kept, or the instance restarted"),
-        (waits(60, con5=1), [waits(60, con5=1).without({"v$con_system_event": REFUSED})], "no right to read it"),
-        (waits(60), [waits(60)], "no session has waited since the start, or latchscope polls inside a container"),
-        (
-            waits(60, [{"con_id": 5, "event": "row cache lock", "time_waited_micro_fg": None}]),
-            [waits(60, con5=1)],
-            "a counter of v$con_system_event misbehaved",
-        ),
-    ],
-)
-def test_containers_that_cannot_be_told_apart_are_unknown(stretch: Delta | None, rest: list[Delta], says: str) -> None:
-    found = containers(stretch, rest)
-    assert found is not None and found.members == () and says in (found.cannot_tell or "")
-
-
-def test_release_without_containers_has_no_such_group() -> None:
-    without = waits(60).without({"v$con_system_event": NOT_ASKED})
-    assert containers(without, [without]) is None
+    read = {**details.read, VIEW: details.read[CHILDREN]}
+    whole = replace(details, series={**details.series, (VIEW, PER_POLL): rows}, read=read)
+    window, names = Window(later(100), later(200)), {5: "ERP1"}
+    (found,) = compared(page, whole, DB, window, Window(NOON, NOON + HOUR), {}, (CONTAINERS,), names).groups
+    assert [(one.of, one.stretch, one.rest, one.noticeable) for one in found.members] == [
+        ("container 5 (ERP1)", pytest.approx(2.1), pytest.approx(0.2), True),
+        ("container 3", pytest.approx(0.1), pytest.approx(0.1), False),
+        ("container 4", None, None, False),
+    ]
+    none = replace(whole, series={(VIEW, PER_POLL): []})
+    (found,) = compared(page, none, DB, window, Window(NOON, NOON + HOUR), {}, (CONTAINERS,)).groups
+    assert found.members == () and "latchscope polls inside a container" in (found.cannot_tell or "")

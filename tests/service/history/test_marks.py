@@ -181,6 +181,4 @@ def test_database_that_left_the_configuration_is_said_to_be_retired_for_eight_da
         outcomes.do(at(0))
         _, retired, *_ = outcomes.collect()
         assert [sample.labels for sample in retired.samples] == left
-    assert set(store.names.all_databases().values()) > {watched.name for watched in stage.board}, (
-        "known before they answer"
-    )
+    assert set(store.names.all()) > {watched.name for watched in stage.board}, "known before they answer"

@@ -100,6 +100,11 @@ def test_refused_key_is_masked_in_log_and_audit(tmp_path: Path, monkeypatch: pyt
             )
             told = CliRunner().invoke(cli, ["notify", "test", "--config", str(config)])
             assert told.exit_code == 1 and told.stdout.startswith("night: not sent: "), told.output
+            if address == next(iter(CHATS)):
+                (as_json,) = json.loads(
+                    CliRunner().invoke(cli, ["notify", "test", "--json", "--config", str(config)]).stdout
+                )
+                assert as_json["target"] == "night" and as_json["why"] in told.stdout
             written = f"{caught.value}{told.output}{log.getvalue()}{(tmp_path / 'audit').read_text(encoding='utf-8')}"
             assert SECRET[:24] not in written, address
     assert '"notify test"' in written

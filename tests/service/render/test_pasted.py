@@ -1,5 +1,6 @@
 """Every statement that is printed for people pastes into SQL*Plus as one, by a splitter that follows its rules."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from rules.cause import Cause, catalogue
 from service.escape import fenced, pasted
 from service.render.parts import code_lines, variants
+from tests.paths import ROOT
 
 LONGEST_LINE = 2_400
 """SQL*Plus cuts an input line somewhere beyond it."""
@@ -53,6 +55,15 @@ def test_statements_that_are_printed_are_those_that_run(cause: Cause) -> None:
         for printed in (code_lines(sql, "       "), fenced(sql).splitlines()[1:-1], pasted(sql).splitlines()):
             (run,) = taken(printed)
             assert plain(run) == plain(sql)
+
+
+def test_emergency_page_pastes_statement_by_statement() -> None:
+    page = (ROOT / "docs" / "emergency.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```sql\n(.*?)```", page, re.S)
+    assert len(blocks) > 4
+    for block in blocks:
+        (run,) = taken(block.splitlines())
+        assert run.startswith("select ")
 
 
 def test_text_in_quotes_is_never_broken_and_settings_stay_as_they_are() -> None:

@@ -21,7 +21,7 @@ from service.state.login_gate import LoginGate, LoginStopped, gates_of
 from service.state.replicas import SoleLeases
 from service.store.engine import make_engine, upgrade
 from service.store.refused_logins import StoredRefusals
-from service.store.tables import StoredRefusal
+from service.store.tables import REFUSED_LOGINS
 from service.watch.actions import ActionRunning, OperatorActions
 from service.watch.connect import Connector
 from service.watch.worker import Worker
@@ -278,7 +278,7 @@ def test_no_sequence_gives_more_than_one_refused_login_per_change(
     shared: Engine, events: list[tuple[str, int, int, str]]
 ) -> None:
     with shared.begin() as connection:
-        connection.execute(delete(StoredRefusal))
+        connection.execute(delete(REFUSED_LOGINS))
     site = Site(shared)
     for what, replica, which, password in events:
         with suppress(CredentialError):

@@ -12,7 +12,7 @@ from service.store.replicas import SharedLeases, key_of
 from service.store.repository import Repository
 from tests.oracle_standin.deadline import HANGS
 from tests.service.standin import becomes
-from tests.service.stores import Place, Postgres
+from tests.service.stores import Place
 from tests.started import Started
 
 DATABASES = ("erp", "crm", "dwh")
@@ -21,12 +21,10 @@ Join = Callable[..., SharedLeases]
 
 
 @pytest.fixture
-def shared(postgres: Postgres, tmp_path: Path) -> Iterator[Place]:
+def shared(shared: Place) -> Place:
     """A store on the PostgreSQL server."""
-    place = Place("postgresql", tmp_path, postgres)
-    Repository(place.url).close()
-    yield place
-    place.close()
+    Repository(shared.url).close()
+    return shared
 
 
 @pytest.fixture

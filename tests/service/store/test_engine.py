@@ -30,9 +30,9 @@ from service.store.engine import (
 from service.store.migrations.to_0015 import NEWEST
 from service.store.repository import Repository
 from service.store.spool import DiskQueue
-from service.store.tables import Base, StoredSnapshot
+from service.store.tables import METADATA, SNAPSHOTS
 from service.store.writer import Writer
-from tests.service.stage import Stage
+from tests.service.stage import Stage, write_poll
 from tests.service.standin import becomes
 from tests.service.stores import ENGINES, Place
 
@@ -64,17 +64,19 @@ def drift(engine: Engine) -> list[Any]:
     with engine.connect() as connection:
         options = {"compare_type": True, "include_object": no_partition}
         context = MigrationContext.configure(connection, opts=options)
-        return list(compare_metadata(context, Base.metadata))
+        return list(compare_metadata(context, METADATA))
 
 
-def test_upgrade_creates_what_the_models_say_and_changes_nothing_again(engine: Engine) -> None:
+def test_upgrade_creates_what_the_models_say_and_later_adds_what_they_have_more(engine: Engine) -> None:
     upgrade(engine)
-    assert set(inspect(engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
-    assert len(Base.metadata.tables) == 19 and drift(engine) == []
+    assert set(inspect(engine).get_table_names()) == {*METADATA.tables, "alembic_version"}
+    assert len(METADATA.tables) == 19 and drift(engine) == []
     with engine.begin() as connection:
         assert stands_at(connection) == [NEWEST]
         connection.exec_driver_sql("insert into snapshots values ('erp1', '2026-03-01 12:00:00+00', '\\x00')")
+        connection.exec_driver_sql("alter table polls drop column commits")
     upgrade(engine)
+    assert drift(engine) == []
     with engine.connect() as connection:
         assert connection.exec_driver_sql("select count(*) from snapshots").scalar() == 1
 
@@ -85,7 +87,7 @@ def test_upgrade_runs_once_when_processes_start_together(place: Place, engine: E
         list(pool.map(upgrade, engines))
     for one in engines:
         one.dispose()
-    assert set(inspect(engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
+    assert set(inspect(engine).get_table_names()) == {*METADATA.tables, "alembic_version"}
 
 
 def test_postgresql_without_its_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +217,7 @@ def polls_of(stage: Stage, writer: Writer, *moments: float) -> set[datetime]:
 
 def kept_in(repository: Repository) -> set[datetime]:
     with repository.engine.connect() as connection:
-        return set(connection.scalars(select(StoredSnapshot.taken_at)))
+        return set(connection.scalars(select(SNAPSHOTS.c.taken_at)))
 
 
 def moved_away(file: Path) -> None:
@@ -348,7 +350,7 @@ def test_error_that_tells_of_damage_makes_polls_wait(running: tuple[Repository, 
         connection.exec_driver_sql("select nothing_of_that_name")
     assert writer.trouble() is None, "an error of a statement is no damage"
     published = stage.poll("undo-storm", 30)
-    repository.keep(published.snapshot, published.diagnosis)
+    write_poll(repository, published.snapshot, published.diagnosis)
     repository.engine.dispose()
     pages_overwritten(file)
     with pytest.raises(DATABASE_ERROR, match="malformed"), repository.engine.connect() as connection:

@@ -22,9 +22,9 @@ from service.store.repository import Repository
 from service.web.schemas import EpisodeOut
 from tests.oracle_standin.deadline import HANGS, within
 from tests.service.stage import BEGAN as STAGE_BEGAN
-from tests.service.stage import Stage
+from tests.service.stage import AtOnce, Stage, write_poll
 from tests.service.store.test_topics import episode as stored_episode
-from tests.service.stores import Place, Postgres
+from tests.service.stores import Place
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -54,16 +54,14 @@ def store(tmp_path: Path) -> Iterator[Repository]:
 
 
 @pytest.fixture
-def postgresql(postgres: Postgres, tmp_path: Path) -> Iterator[Engine]:
-    place = Place("postgresql", tmp_path, postgres)
-    engine = create_engine(place.url)
+def postgresql(shared: Place) -> Iterator[Engine]:
+    engine = create_engine(shared.url)
     yield engine
     engine.dispose()
-    place.close()
 
 
 def test_episode_log_records_the_changes_made_by_polls_of_a_storm(store: Repository, stage: Stage) -> None:
-    stage.keeper = store  # type: ignore[assignment]
+    stage.keeper = AtOnce(store)
     noticed = []
     for moment in range(0, 60, 2):
         stage.poll("undo-storm", moment)
@@ -124,7 +122,8 @@ def test_changes_are_not_kept_without_their_poll(store: Repository, stage: Stage
     published = stage.poll("undo-storm", 40)
     store.episode_log.recipients = [lambda change: (_ for _ in ()).throw(OperationalError("", {}, Exception("gone")))]
     gap = NotComparable("undo-storm", None, "the first poll has nothing to compare with", "wait")
-    store.keep(published.snapshot, published.diagnosis, PollRecord(gap, episode_changes=(change(),)))
+    with pytest.raises(OperationalError):
+        write_poll(store, published.snapshot, published.diagnosis, PollRecord(gap, episode_changes=(change(),)))
     assert store.episode_log.since(0, 10) == [] and store.last_snapshot("undo-storm") is None
 
 
@@ -219,7 +218,7 @@ def test_last_mark_of_each_database_comes_with_the_troubles_before_and_after(sto
     later = STAGE_BEGAN + 30 * MINUTE
     again = replace(stored_episode(), begin=later, last_seen=later + MINUTE, peak_at=later)
     record = PollRecord(published.delta, None, (ended, again))  # type: ignore[arg-type]
-    store.keep(published.snapshot, published.diagnosis, record)
+    write_poll(store, published.snapshot, published.diagnosis, record)
     assert store.recent.last_marks() == {}
     store.marks.add("erp1", STAGE_BEGAN, "an older one", "me")
     store.marks.add("erp1", STAGE_BEGAN + 4 * MINUTE, "undo tablespace recreated", "me")
@@ -255,7 +254,7 @@ def test_minutes_are_means_weighted_by_seconds_of_the_databases_asked_for(store:
     for at in (60, 62, 64, 180):
         published = stage.poll("undo-storm", at)
         change = published.delta or NotComparable("undo-storm", None, "the first poll", "wait", kind="first_poll")
-        store.keep(published.snapshot, published.diagnosis, PollRecord(change))
+        write_poll(store, published.snapshot, published.diagnosis, PollRecord(change))
     minutes = store.recent.minutes(["undo-storm", "nobody"], STAGE_BEGAN)
     assert minutes is not None and minutes["nobody"] == {}
     first = int((STAGE_BEGAN.timestamp() + 62) // 60)

@@ -18,7 +18,7 @@ from service.store.refused_logins import StoredRefusals
 from service.store.replicas import SharedLeases
 from service.store.repository import Repository
 from tests.oracle_standin.deadline import HANGS
-from tests.service.stores import Place, Postgres
+from tests.service.stores import Place
 
 SENT = fingerprint("LATCHSCOPE", "tiger-lilies")
 ACCOUNTS = ("a" * 64, "b" * 64)
@@ -123,12 +123,11 @@ def wrong(tried: list[int]) -> None:
     raise CredentialError("ORA-01017: invalid username/password")
 
 
-def test_replicas_that_start_at_one_moment_try_a_wrong_password_once(postgres: Postgres, tmp_path: Path) -> None:
+def test_replicas_that_start_at_one_moment_try_a_wrong_password_once(shared: Place) -> None:
     """Two instances of one cluster, each polled by another replica."""
-    place = Place("postgresql", tmp_path, postgres)
-    engine: Engine = create_engine(place.url)
+    engine: Engine = create_engine(shared.url)
     upgrade(engine)
-    leases = [SharedLeases(place.url, name, None, 30.0) for name in ("a", "b")]
+    leases = [SharedLeases(shared.url, name, None, 30.0) for name in ("a", "b")]
     begin, tried = threading.Barrier(2), list[int]()
     gates = [
         gates_of(ERP, StoredRefusals(engine), held.logging_in)[database.name]
@@ -155,4 +154,3 @@ def test_replicas_that_start_at_one_moment_try_a_wrong_password_once(postgres: P
         for each in leases:
             each.close()
         engine.dispose()
-        place.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
-from sqlalchemy.exc import StatementError
+from sqlalchemy.exc import SQLAlchemyError, StatementError
 
 from collectors.capture import dump_snapshot
 from collectors.delta import between
@@ -18,7 +18,8 @@ from service.config.settings import HistorySettings
 from service.store import upkeep
 from service.store.record import record_of
 from service.store.repository import Repository, StoreError
-from tests.service.stage import Stage
+from service.store.tables import NaiveTime
+from tests.service.stage import Stage, diagnoses, write_poll
 from tests.service.stores import Place
 
 KEEP_SNAPSHOTS = timedelta(seconds=HistorySettings().hourly)
@@ -37,7 +38,7 @@ def test_snapshot_is_read_back_unchanged_once_and_only_with_a_time(
     store: Repository, poll: tuple[Snapshot, Diagnosis]
 ) -> None:
     snapshot, diagnosis = poll
-    store.keep(snapshot, diagnosis)
+    write_poll(store, snapshot, diagnosis)
     back = store.last_snapshot("undo-storm")
     assert back is not None
     assert (back.database, back.taken_at) == (snapshot.database, snapshot.taken_at)
@@ -50,10 +51,10 @@ def test_snapshot_is_read_back_unchanged_once_and_only_with_a_time(
         # v$instance.taken_at equals the time of the snapshot and is stored once.
         wanted = [{name: value for name, value in row.items() if name != "taken_at"} for row in reading.rows]
         assert list(back.rows(view)) == wanted, view
-    store.keep(*poll)
-    assert store.counts() == {"snapshots": 1, "diagnoses": 1}
-    store.keep(replace(poll[0], taken_at=None), poll[1])
-    assert store.counts() == {"snapshots": 1, "diagnoses": 1}
+    write_poll(store, *poll)
+    assert counts(store) == {"snapshots": 1, "diagnoses": 1}
+    write_poll(store, replace(poll[0], taken_at=None), poll[1])
+    assert counts(store) == {"snapshots": 1, "diagnoses": 1}
 
 
 def test_absent_null_and_missing_values_survive_the_store(store: Repository, stage: Stage) -> None:
@@ -62,7 +63,7 @@ def test_absent_null_and_missing_values_survive_the_store(store: Repository, sta
     rows = [{"stat_name": "A", "value": 1}, {"stat_name": "B"}, {"stat_name": "C", "value": None}]
     reading = Rows("v$sys_time_model", tuple(rows), ("one row was assumed",))
     snapshot = replace(published.snapshot, readings={**published.snapshot.readings, reading.view: reading})
-    store.keep(snapshot, published.diagnosis)
+    write_poll(store, snapshot, published.diagnosis)
     back = store.last_snapshot("undo-storm")
     assert back is not None
     assert back.read("v$sys_time_model") == reading
@@ -74,7 +75,7 @@ def test_last_snapshot_is_the_newest_of_its_database_and_a_delta_with_it_is_the_
 ) -> None:
     polls = {moment: stage.poll("undo-storm", at=moment) for moment in (40, 42, 44)}
     for moment in (42, 40):
-        store.keep(polls[moment].snapshot, polls[moment].diagnosis)
+        write_poll(store, polls[moment].snapshot, polls[moment].diagnosis)
     back = store.last_snapshot("undo-storm")
     assert back is not None and back.taken_at == stage.began + timedelta(seconds=42)
     assert store.last_snapshot("parse-storm") is None
@@ -89,50 +90,49 @@ def test_diagnoses_are_compressed_and_read_newest_first_also_those_of_an_older_r
     start, plain = datetime(2026, 3, 1, tzinfo=UTC), diagnosis.model_dump_json()
     calm = diagnosis.model_copy(update={"findings": ()})
     for seconds, told in ((0, diagnosis), (2, calm), (4, calm)):
-        store.keep(replace(snapshot, taken_at=start + timedelta(seconds=seconds)), told)
+        write_poll(store, replace(snapshot, taken_at=start + timedelta(seconds=seconds)), told)
     short = record_of(replace(snapshot, taken_at=start + timedelta(seconds=6)), calm, None, complete=False)
     assert short is not None
     store.write([short])
-    assert store.counts() == {"snapshots": 4, "diagnoses": 3}
-    kept = store.diagnoses("undo-storm", start)
+    assert counts(store) == {"snapshots": 4, "diagnoses": 3}
+    kept = diagnoses(store, "undo-storm", start)
     assert [len(one.findings) for one in kept] == [0, 0, len(diagnosis.findings)], "newest first"
     assert kept[-1] == diagnosis
-    assert len(store.diagnoses("undo-storm", start, limit=1)) == 1
-    assert store.diagnoses("undo-storm", start + timedelta(days=1)) == []
+    assert diagnoses(store, "undo-storm", start + timedelta(days=1)) == []
     with store.engine.begin() as connection:
         size = "length" if connection.dialect.name == "sqlite" else "pg_column_size"
         assert connection.exec_driver_sql(f"select max({size}(body)) from diagnoses").scalar_one() < len(plain) / 2
         connection.execute(text("update diagnoses set body = :plain"), {"plain": plain})
-    assert store.diagnoses("undo-storm", start) == [diagnosis] * 3
+    assert diagnoses(store, "undo-storm", start) == [diagnosis] * 3
 
 
 def test_times_are_utc_and_a_naive_one_is_refused_or_logged(
-    store: Repository, poll: tuple[Snapshot, Diagnosis], caplog: pytest.LogCaptureFixture
+    store: Repository, poll: tuple[Snapshot, Diagnosis]
 ) -> None:
     snapshot, diagnosis = poll
     assert snapshot.taken_at is not None
     kyiv = timezone(timedelta(hours=2))
-    store.keep(replace(snapshot, taken_at=snapshot.taken_at.astimezone(kyiv)), diagnosis)
+    write_poll(store, replace(snapshot, taken_at=snapshot.taken_at.astimezone(kyiv)), diagnosis)
     back = store.last_snapshot("undo-storm")
     assert back is not None
     assert back.taken_at is not None
     assert (back.taken_at, back.taken_at.tzinfo) == (snapshot.taken_at, UTC)
     with pytest.raises(StatementError, match="no time zone"):
-        store.diagnoses("undo-storm", datetime(2026, 3, 1))  # noqa: DTZ001  the point of the test
-    store.keep(replace(snapshot, taken_at=snapshot.taken_at.replace(tzinfo=None)), diagnosis)
-    assert store.counts()["snapshots"] == 1
-    assert "a poll of undo-storm was not kept" in caplog.text
+        diagnoses(store, "undo-storm", datetime(2026, 3, 1))  # noqa: DTZ001  the point of the test
+    with pytest.raises(NaiveTime, match="no time zone"):
+        write_poll(store, replace(snapshot, taken_at=snapshot.taken_at.replace(tzinfo=None)), diagnosis)
+    assert counts(store)["snapshots"] == 1
 
 
 def test_verdict_that_could_not_be_kept_is_kept_next_time(
     store: Repository, place: Place, poll: tuple[Snapshot, Diagnosis], caplog: pytest.LogCaptureFixture
 ) -> None:
     place.execute("alter table diagnoses rename to elsewhere")
-    store.keep(*poll)
-    assert "a poll of undo-storm was not kept" in caplog.text and "diagnoses" in caplog.text
+    with pytest.raises(SQLAlchemyError, match="diagnoses"):
+        write_poll(store, *poll)
     place.execute("alter table elsewhere rename to diagnoses")
-    store.keep(*poll)
-    assert store.counts() == {"snapshots": 1, "diagnoses": 1}
+    write_poll(store, *poll)
+    assert counts(store) == {"snapshots": 1, "diagnoses": 1}
 
 
 def test_prune_deletes_expired_rows_in_slices(
@@ -142,14 +142,14 @@ def test_prune_deletes_expired_rows_in_slices(
     snapshot, diagnosis = poll
     now = datetime(2026, 3, 1, tzinfo=UTC)
     for hours in range(10):
-        store.keep(replace(snapshot, taken_at=now - KEEP_SNAPSHOTS - timedelta(hours=hours)), diagnosis)
-    store.keep(replace(snapshot, taken_at=now - KEEP_DIAGNOSES - timedelta(hours=1)), diagnosis)
-    store.keep(replace(snapshot, taken_at=now), diagnosis)
-    assert store.counts() == {"snapshots": 12, "diagnoses": 12}
+        write_poll(store, replace(snapshot, taken_at=now - KEEP_SNAPSHOTS - timedelta(hours=hours)), diagnosis)
+    write_poll(store, replace(snapshot, taken_at=now - KEEP_DIAGNOSES - timedelta(hours=1)), diagnosis)
+    write_poll(store, replace(snapshot, taken_at=now), diagnosis)
+    assert counts(store) == {"snapshots": 12, "diagnoses": 12}
     store.prune(now)
-    assert store.counts() == {"snapshots": 3, "diagnoses": 1}, "the exact moment of retention is still inside"
+    assert counts(store) == {"snapshots": 3, "diagnoses": 1}, "the exact moment of retention is still inside"
     store.prune(now)
-    assert store.counts() == {"snapshots": 3, "diagnoses": 1}
+    assert counts(store) == {"snapshots": 3, "diagnoses": 1}
 
 
 def test_sqlite_uses_the_write_ahead_log_and_is_not_reachable_without_its_file(tmp_path: Path) -> None:
@@ -170,6 +170,14 @@ def test_store_is_reachable_until_its_tables_are_gone(store: Repository, place: 
     assert store.reachable()
 
 
+def counts(store: Repository) -> dict[str, int]:
+    with store.engine.connect() as connection:
+        return {
+            name: connection.exec_driver_sql(f"select count(*) from {name}").scalar_one()
+            for name in ("snapshots", "diagnoses")
+        }
+
+
 def newer(folder: Path) -> str:
     url = f"sqlite:///{folder}/newer.db"
     Repository(url).close()
@@ -185,7 +193,7 @@ def newer(folder: Path) -> str:
         (lambda folder: "nonsense", "Could not parse"),
         (lambda folder: f"sqlite:///{folder}", "unable to open database file"),
         (lambda folder: f"sqlite:///{folder}/no/such/folder.db", "unable to open database file"),
-        (newer, "it was last used by another latchscope"),
+        (newer, "which this latchscope does not know"),
         (lambda folder: "oracel://u:geheim@h/db", "oracel"),
         (lambda folder: "postgresql+psycopg://u:geheim@h:port/db", "its port is not a number"),
         (lambda folder: "postgresql+psycopg://u:ge@he:im@h/db", "store postgresql+psycopg://"),

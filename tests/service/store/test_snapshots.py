@@ -37,7 +37,6 @@ def keep(store: Repository, stage: Stage, *moments: float) -> list[Delta]:
     kept = stage.keeper = Kept([])
     published = [stage.poll(DB, moment) for moment in moments]
     kept.write_to(store)
-    stage.keeper = store  # type: ignore[assignment]
     return [one.delta for one in published if one.delta is not None]
 
 
@@ -134,7 +133,7 @@ def test_counter_that_fell_is_unknown_and_an_event_that_never_waited_is_zero(sto
         0.0,
         pytest.approx(diagnose(delta).impact.share_of_db_time),
     )  # type: ignore[union-attr]
-    assert from_bytes(to_bytes(record)) == replace(record, numbers=list(record.numbers))
+    assert to_bytes(from_bytes(to_bytes(record))) == to_bytes(record)
 
 
 def test_poll_kept_twice_changes_nothing_and_pages_hold_everything_once(
@@ -286,8 +285,8 @@ def test_snapshot_whose_frame_is_lost_is_left_out(store: Repository, stage: Stag
     keep(store, stage, 40, 42, 44)
     place.execute("delete from frames")
     assert isinstance(store.snapshots.delta_over(DB, at(40), at(44)), NotComparable)
-    assert store.snapshots.latest(DB, 3) == store.snapshots.latest(DB, 1) or len(store.snapshots.latest(DB, 3)) == 1
-    assert len(store.snapshots.details(DB, [(CHILDREN, "gets")], BEGAN, LATE).times) == 1
+    assert store.snapshots.latest(DB, 3) == ()
+    assert len(store.snapshots.details(DB, [(CHILDREN, "gets")], BEGAN, LATE).times) == 0
 
 
 def test_details_over_any_stretches_are_what_the_deltas_say_and_levels_hold(store: Repository, stage: Stage) -> None:

@@ -204,7 +204,9 @@ def test_disk_that_is_full_is_said_once_a_minute_at_most(
         spool.look_again()
         assert changes_its_mind or spool.trouble == f"the spool {tmp_path} cannot be used: No space left on device"
         spool.done(name for name, _ in spool.oldest(9))
-    assert len(caplog.records) == (2 if changes_its_mind else 1), caplog.text
+        spool.lose(1, "memory is full")
+    assert len(caplog.records) == (3 if changes_its_mind else 2), caplog.text
+    assert spool.lost == 40, "each is counted"
 
 
 @contextmanager

@@ -1,12 +1,13 @@
 """Figures over time as SVG: known points land at known coordinates, gaps stay gaps, text stays text."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
 from rules.baseline import UsualRange
 from service.state.window import Window
-from service.web.charts.history import UsualStretch, chart, least
+from service.web.charts.history import LETTER, UsualStretch, chart, least
 from service.web.charts.svg import Axis, ChartLine, ChartPanel, Gap
 from service.web.charts.timeline import Event
 from tests.service.web.charts.drawings import AXIS, HOSTILE, at, drawn, panel, stretch, x, y
@@ -40,6 +41,20 @@ def test_episode_says_its_end_to_the_second_if_short_else_cut_off_to_the_minute_
     event = Event(at(begin), at(end), "critical", "storm", "/a", "storm", lasts=lasts)
     markup = chart(panel(ChartLine("a", (1.0,))), axis, [stretch(0, 20)], (), [event])
     assert drawn(markup).findtext(".//text[@class='bandtext critical']") == words
+
+
+@pytest.mark.parametrize("mark", [0, 30, 60, 80, 90, 96, 99])
+@pytest.mark.parametrize("begin", [5, 50, 88, 97])
+def test_labels_of_marks_and_episodes_never_cover_each_other(mark: float, begin: float) -> None:
+    told = (
+        Event(at(begin), at(100), "critical", "storm", "/a", "storm", lasts=True),
+        Event(at(mark), None, "mark", "done", "/b", "undo tablespace recreated: 112 undo segments instead of 14,838"),
+    )
+    markup = chart(panel(ChartLine("a", (1.0,))), AXIS, [stretch(0, 20)], (), told)
+    for svg in re.findall(r"<svg class=.chart.*?</svg>", str(markup), re.S):
+        labels = re.findall(r'<text class="(?:band|flag)text[^"]*" x="([\d.]+)" y="\d+">([^<]*)<', svg)
+        ends = sorted((float(left), float(left) + LETTER * len(words)) for left, words in labels)
+        assert all(one[1] <= other[0] for one, other in pairwise(ends)), labels
 
 
 def test_chart_is_drawn_wide_and_narrow_and_describes_itself_to_screen_readers() -> None:

@@ -63,6 +63,9 @@ def test_bullet_has_zero_and_its_bound_where_they_lie_beside_the_value() -> None
     bound, value = drawing.find("line"), drawing.find("rect[@class='fill critical']")
     assert bound is not None and value is not None
     assert (float(bound.get("x1", 0)), float(value.get("width", 0))) == (100.0, 200.0)
+    heights = {one.get("class"): float(one.get("height", 0)) for one in drawing.iter("rect")}
+    assert heights["usual"] < heights["fill critical"] / 2, "a range is no bar"
+    assert drawing.find("path").get("d", "").startswith("M200.0 ")  # type: ignore[union-attr]
     drawing = ET.fromstring(bullet(0.0, 0.01, None, "none", "fine", ("0.01", "")))
     assert [one.text for one in drawing.iter("text")] == ["0", "0.01"]
 

@@ -21,6 +21,7 @@ from service.web.charts.svg import (
     area_of,
     bars,
     label,
+    levelled,
     path_of,
     places_of,
     round_up,
@@ -52,6 +53,21 @@ BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 def test_scale_ends_at_one_two_four_or_five(highest: float, top: float, words: str) -> None:
     assert round_up(highest) == pytest.approx(top)
     assert label(round_up(highest)) == words
+
+
+def test_rare_events_are_levelled_over_a_minute_and_many_stay_as_they_are() -> None:
+    """One sleep in a poll of 2 s is not 0.5 a second; a storm keeps its polls; unknown stays unknown."""
+    ends = [60.0, *(60.0 + 2 * place for place in range(1, 91))]
+    spans = [stretch(begin, end) for begin, end in pairwise([0.0, *ends])]
+    quiet = [2 / 60, *(0.5 if place % 15 == 0 else 0.0 for place in range(90))]
+    told = levelled(ChartPanel("sleeps", "s", "", (ChartLine("a", tuple(quiet)),)), spans, 60.0).lines[0].values
+    assert max(value or 0.0 for value in told) < 0.05 < max(quiet)
+    assert sum((v or 0) * s.seconds for v, s in zip(told, spans, strict=True)) == pytest.approx(2 + 6), (
+        "as many as before"
+    )
+    storm = [value if place < 40 else 900.0 + place for place, value in enumerate(quiet)]
+    both = levelled(ChartPanel("sleeps", "s", "", (ChartLine("a", (None, *storm[1:])),)), spans, 60.0).lines[0].values
+    assert both[0] is None and list(both[40:]) == storm[40:]
 
 
 def drawn(markup: str) -> list[tuple[str, float, float, float, float]]:

@@ -9,7 +9,7 @@ from service.state.window import Window
 from service.store.repository import Repository
 from service.web.charts.svg import Gap
 from service.web.charts.timeline import LANE, Event, Overview, events, overview
-from tests.service.stage import BEGAN, FOR_EVER, Stage
+from tests.service.stage import BEGAN, FOR_EVER, AtOnce, Stage
 from tests.service.web.charts.drawings import AXIS, HOSTILE, drawn, x
 from tests.service.web.charts.drawings import at as minute
 
@@ -26,7 +26,7 @@ def kept(stage: Stage) -> Repository:
 
 
 def seen(stage: Stage, store: Repository, begin: float, end: float, *moments: float) -> Overview:
-    stage.keeper = store  # type: ignore[assignment]
+    stage.keeper = AtOnce(store)
     for moment in moments:
         stage.poll(DB, moment)
     published = stage[DB].published
@@ -125,7 +125,7 @@ def test_timeline_text_is_escaped() -> None:
 
 def test_spike_of_one_poll_is_seen_in_a_window_of_thirty_days(stage: Stage) -> None:
     kept = Repository(f"sqlite:///{stage.folder}/store.db", FOR_EVER)
-    stage.keeper = kept  # type: ignore[assignment]
+    stage.keeper = AtOnce(kept)
     for moment in (*range(0, 20, 2), 40, 42):
         stage.poll(DB, moment)
     published = stage[DB].published

@@ -8,7 +8,7 @@ from rules.base import Bound, LastingTrouble
 from rules.cause import catalogue
 from rules.cost import TIME_SPENT
 from rules.engine import diagnose
-from rules.explain.story import screen, sureness, tell
+from rules.explain.story import founded, screen, sureness, tell
 from rules.formatting import percent
 from rules.model import Confidence, Finding, OtherWait, WaiterTotals
 from service.web.pages import verdict, words
@@ -81,8 +81,8 @@ def test_confidence_says_what_it_is_founded_on_and_what_would_raise_it(medium: F
     refused = query.model_copy(update={"obstacle": "no grant"})
     assert "For high" not in sureness(medium.model_copy(update={"confirm": refused}))
     assert medium.status == catalogue()[medium.cause].status == "tested"
-    assert sureness(medium).endswith("What is known of this cause fits published figures.")
-    assert "The knowledge" not in sureness(medium.model_copy(update={"status": None})), "an older release stored it"
+    assert founded(medium).endswith("What is known of this cause fits published figures.")
+    assert "What is known" not in founded(medium.model_copy(update={"status": None})), "an older release stored it"
     assert "For high" not in sureness(diagnosed("undo-storm", 60.0).findings[0])
     top = diagnosed("users-mutex", 30.0).findings[0]
     assert top.sign("share_of_mutex_sleeps") is not None and len(top.evidence) == 4
