@@ -98,7 +98,7 @@ def month(store: Repository, window: Window) -> Month:
         found += (page := store.episodes.between(None, window.begin, window.end, cursor)).items
         cursor = page.cursor
     databases, troubles = list[MonthSum](), list[MonthTrouble]()
-    for name in sorted(store.names.all_databases().values()):
+    for name in sorted(store.names.all()):
         mine = [each for each in found if each.database == name and each.peak_severity is not Severity.INFO]
         steps = [store.history.page(name, ("waiting",), window.begin, window.end, "1h")]
         reached = times_of(steps[0].ends)[-1] if len(steps[0]) else window.begin  # what is not summed to hours yet

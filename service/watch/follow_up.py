@@ -72,8 +72,8 @@ class FollowUp:
         """Ask what this poll calls for. Raises SessionError if the session is lost."""
         self._hourly.after(published.snapshot, connection)
         snapshot, containers = published.snapshot, (self._hourly.found or {}).get(CONTAINERS)
-        many = why_none_in_containers(snapshot, containers, waited=False) == MANY
-        self._look.instead = JOBS_OF_MANY if many else {}
+        why_not = why_none_in_containers(snapshot, containers, waited=False)
+        self._look.instead = JOBS_OF_MANY if why_not == MANY else {}
         self._go_on(connection, published)
         dear = published.delta is None or published.verdict.severity in (Severity.WARNING, Severity.CRITICAL)
         why_not = why_none_in_containers(snapshot, containers, waited=dear or bool(snapshot.rows(WAITING)))
