@@ -31,11 +31,15 @@ from rules.model import Diagnosis, Severity
 from rules.shortlist import HOME, MOST, Ranked, band, candidates, hot_cache, nothing_known, ranked, weights
 from tests.paths import DATA
 from tests.rules.published import delta_of as delta_of_case
+from tests.rules.staged import incidents as staged_incidents
+from tests.rules.staged import staged
 from tests.rules.test_published_cases import ANSWERS
 from tests.second.feed import capture
 from tests.second.instances import instances
 from tests.truth import rival
+from tests.truth.by_sight import SEED, forms
 from tests.truth.generate import Draw, case
+from tests.truth.published import incidents
 from tests.truth.registry import MECHANISMS
 from tests.truth.sights import INTERVALS, KINDS, drawn, seen
 from tests.truth.truth import Truth
@@ -303,9 +307,6 @@ def _second(first: int) -> Iterator[Listed]:
 
 def _published() -> Iterator[RenderableType]:
     """What the lists say of published cases beside what their figures support."""
-    from tests.truth.by_sight import SEED, forms
-    from tests.truth.published import incidents
-
     cases = {one["id"]: one for one in json.loads((DATA / "cases.json").read_text(encoding="utf-8"))}
     of_cases = [
         (name, answer.cause or "–", Judgement(delta, None, {}, None).complete())
@@ -317,7 +318,11 @@ def _published() -> Iterator[RenderableType]:
         for incident in incidents()
         for form, got in forms(incident, SEED)
     ]
-    for title, rows in (("Cases", of_cases), ("Incidents", of_pages)):
+    whole = [
+        (name, ", ".join(told["causes"]) or "–", Judgement(staged(name), None, {}, None).complete())
+        for name, told in staged_incidents().items()
+    ]
+    for title, rows in (("cases", of_cases), ("incidents, staged whole", whole), ("incidents by form", of_pages)):
         made = table(f"Published: {title}", "case", "right", "found", "list", words=("case", "right", "found", "list"))
         for name, right, got in rows:
             if got.shortlist or any(finding.other for finding in got.findings):
