@@ -25,9 +25,9 @@ from rules.waits import FEWEST_WAITERS
 
 HOME = Path(__file__).with_suffix(".yaml")
 BANDS = ((0.85, 0.9), (0.7, 0.8), (0.5, 0.6), (0.3, 0.4), (0.15, 0.2), (0.05, 0.1))
-"""From this chance on → the one that is said."""
+"""The least chance → the one that is shown for it."""
 MOST, LISTED = 0.8, 3
-"""The most that is said of a cause that is not found, and names in a list."""
+"""The highest chance of a cause that is not found, and the most names in a list."""
 AGREED = 0.6
 """From this share of waiters or sleeps on, they name the cache."""
 OWN_COUNT = 0.75
@@ -54,7 +54,7 @@ def weights() -> Mapping[str, float]:
 
 
 def band(chance: float) -> float:
-    """A chance as it is said, 0.9 to 0.1; 0 for less than 1 of 10."""
+    """A chance as it is shown, 0.9 to 0.1; 0 for less than 1 of 10."""
     return next((said for least, said in BANDS if chance >= least), 0.0)
 
 
@@ -144,10 +144,6 @@ class Ranked:
     rows: Sequence[tuple[Candidate, float]]
     nothing: float
     """The chance of something that we do not know."""
-
-    @property
-    def top(self) -> tuple[Candidate, float] | None:
-        return self.rows[0] if self.rows else None
 
 
 def ranked(among: Sequence[Candidate], nothing: Mapping[str, float], weighed: Mapping[str, float]) -> Ranked:
