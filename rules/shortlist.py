@@ -99,7 +99,7 @@ def candidates(
             continue
         own = set(context.hot_caches.waited_as(cause.caches))
         here = cause.id in trouble.causes
-        if trouble.surface not in cause.surfaces or (trouble.cache and own and not own & agreed and not here):
+        if trouble.surface not in cause.surfaces or (own and agreed and not own & agreed and not here):
             continue
         unknown = sum(each.why_unknown is not None for each in one.outcomes)
         failed = [each for each in one.outcomes if each.result in ("fails", "diluted")]
@@ -113,7 +113,6 @@ def candidates(
             "ratios that fail": min(len(one.doubts), 2),
             "a supporting condition fails": any(each.condition.role == "supporting" for each in failed),
             "share of its conditions that are unknown": unknown / len(one.outcomes),
-            "waiters or sleeps name another cache": bool(own and agreed and not own & agreed),
         }
         listed.append(Candidate(cause, signs, found if here else None, reading))
     return listed
