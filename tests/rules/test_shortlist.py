@@ -68,14 +68,14 @@ def test_next_is_a_sample_then_what_is_missing_then_the_query_of_a_name_with_a_b
 
 def test_a_query_that_ran_is_not_asked_for_again() -> None:
     asked = 0
-    for told in all_cases()[::3]:
+    for told in all_cases():
         got = diagnosis_of_case(str(told))
         for one in got.shortlist:
             if one.next is None or one.next.sql is None:
                 continue
             asked += 1
             delta = delta_of_case(str(told))
-            names = [each.cause for each in one.candidates if catalogue()[each.cause].confirm is not None]
+            names = [each.cause for other in got.shortlist for each in other.candidates]
             ran = replace(delta, confirmations={name: ConfirmationResult(None, None, "no") for name in names})
             assert all(each.next is None or each.next.sql is None for each in diagnose(ran).shortlist)
             break
