@@ -53,6 +53,7 @@ from rules.model import (
     worst,
 )
 from rules.rivals import rank, relate
+from rules.shortlist import shortlists
 from rules.waits import severity_of
 
 
@@ -202,9 +203,12 @@ class Judgement:
     def complete(self) -> Diagnosis:
         """The diagnosis with its reasons, and with the worth of the remedy."""
         verdict, context = self._judged_whole, self._context
-        findings = verdict.findings
+        lists, instead = shortlists(*self.weighed, verdict.troubles)
+        findings = tuple(one.model_copy(update={"other": instead.get(one.cause)}) for one in verdict.findings)
         described = walk(context, findings, verdict.severity, self.usual)
         reasons = {
+            "findings": findings,
+            "shortlist": lists,
             "steps": described.steps,
             "chain": described.chain,
             "largest_use": largest_use(context) if verdict.severity is Severity.INFO else None,
@@ -218,6 +222,11 @@ class Judgement:
             "notes": notes(context),
         }
         return with_events(verdict.model_copy(update=reasons), self.delta)
+
+    @property
+    def weighed(self) -> tuple[SignalContext, Mapping[str, Cause], Sequence[CauseVerdict]]:
+        """What a shortlist is made of: the prepared figures, the causes, and the verdict on each."""
+        return self._context, self._judged, self._verdicts
 
     @cached_property
     def _known(self) -> Mapping[str, Cause]:

@@ -22,6 +22,8 @@ from rules.model import Confidence, Finding, Reliability, Severity
 from rules.rivals import akin, same_waits, why_doubted
 
 HOME = Path(__file__).parent / "confidence.yaml"
+COSTS = {"mutex_share_of_db_time", "lock_share_of_db_time"}
+"""What the waits of a whole surface cost, whatever made them."""
 RivalKind = Literal["alone", "open", "special", "rival"]
 """Another finding is about the same waits; or a special case of this one is found, or may be."""
 
@@ -43,6 +45,11 @@ class _Graded:
         )
 
     @property
+    def of_the_whole(self) -> bool:
+        """Whether all that tells the cause apart is of the whole surface: a shape, an event, or what its waits cost."""
+        return self.one.sign == "surface" or (bool(self.one.signs) and self.one.signs <= COSTS)
+
+    @property
     def partly_seen(self) -> bool:
         """Whether something that might speak against it was not captured, or few events count as a figure."""
         asked = (each for each in self.one.outcomes if each.condition.role != "supporting")
@@ -55,7 +62,7 @@ KINDS: Mapping[str, tuple[Confidence, Callable[[_Graded], bool]]] = {
     "another finding explains the same waits": (Confidence.LOW, lambda of: of.rivals in ("rival", "special")),
     "no cache, and a sign of the whole latch, mutex or event": (
         Confidence.LOW,
-        lambda of: of.one.sign == "surface" and not of.own.cache,
+        lambda of: of.of_the_whole and not of.own.cache,
     ),
     "a special case of it is not ruled out": (Confidence.MEDIUM, lambda of: of.rivals == "open"),
     "no figure names the cache": (

@@ -205,8 +205,9 @@ class OpenCause:
 
     @property
     def held(self) -> int:
-        """How many of its conditions hold, without those that only lower confidence."""
-        return sum(each.holds and each.condition.role != "supporting" for each in self.hypothesis.outcomes)
+        """How many of its conditions hold, without those that only lower confidence or only speak against it."""
+        silent = ("supporting", "refuting")
+        return sum(each.holds and each.condition.role not in silent for each in self.hypothesis.outcomes)
 
     @property
     def undetermined(self) -> Undetermined:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from collectors.model import EventKind, ObstacleKind
 from rules.base import CANNOT_TELL as CANNOT_TELL
@@ -206,8 +206,17 @@ class NearestBound(Frozen):
         return bound_of(self.needs)
 
 
+class OtherCause(Frozen):
+    """The likeliest cause besides a finding."""
+
+    cause: str
+    probability: float = Field(description="0.1 to 0.9, in bands")
+
+
 class Finding(Advice):
     """A cause that this Delta shows."""
+
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
 
     surface: Surface
     severity: Severity
@@ -239,6 +248,9 @@ class Finding(Advice):
     )
     nearest_bound: NearestBound | None = Field(
         None, description="the condition that holds and is closest to its bound; null if none has a ratio to it"
+    )
+    other: OtherCause | None = Field(
+        None, alias="else", description="what it may be instead; null if no open cause has 1 of 10"
     )
 
     def sign(self, signal: str) -> Evidence | None:
@@ -397,6 +409,33 @@ class Trouble(Impact):
     )
 
 
+class Likely(Frozen):
+    """An open cause that may be behind a problem."""
+
+    cause: str
+    title: str
+    probability: float = Field(description="0.1 to 0.8, in bands")
+
+
+class NextLook(Frozen):
+    """What would tell more than anything else: a look at the sessions, a view, or a query."""
+
+    what: str
+    sql: str | None = Field(description="the query; null if it is none")
+    why: str = Field(description="how to get it, or what its number decides")
+
+
+class Shortlist(Frozen):
+    """What may be behind a problem for which nothing is found. Chances in bands: 0.9, 0.8, 0.6, 0.4, 0.2, 0.1; 0 is less."""
+
+    surface: Surface
+    cache: str | None = Field(description="the cache that it is most likely about")
+    cache_probability: float
+    candidates: tuple[Likely, ...] = Field(max_length=3, description="the likeliest first; none of them is ruled out")
+    something_else: float = Field(description="the chance of a cause that we do not know")
+    next: NextLook | None = None
+
+
 MOST_LOGGED = 200
 """Events of a log that a Diagnosis shows."""
 
@@ -454,6 +493,9 @@ class Diagnosis(Frozen):
     surfaces: tuple[SurfaceImpact, ...] = Field((), description="what each kind of wait costs, where it is known")
     troubles: tuple[Trouble, ...] = Field(
         (), description="kinds of wait and caches with a problem, each separately, the most expensive first"
+    )
+    shortlist: tuple[Shortlist, ...] = Field(
+        (), description="what may be behind each problem for which nothing is found; it is no finding"
     )
     steps: tuple[Step, ...]
     chain: tuple[ChainLink, ...] = Field(

@@ -54,8 +54,8 @@ class FirstScreen:
 
 
 Kind = Literal[
-    "what", "bad", "since", "why", "do", "begin", "check", "do not", "who", "library", "decides", "parts", "also", "changed",
-    "log",
+    "what", "bad", "since", "why", "do", "begin", "check", "do not", "who", "library", "maybe", "next", "decides", "parts",
+    "else", "also", "changed", "log",
 ]  # fmt: skip
 
 
@@ -97,7 +97,9 @@ def first_screen(diagnosis: Diagnosis, easing: Easing | None = None, *, watched:
     """What a diagnosis says first. `easing`: the trouble that the last poll no longer shows; not watched: a file."""
     if diagnosis.basis is None:
         return screen("restarted" if diagnosis.obstacle == "restart" else "nothing known")
-    finding = diagnosis.findings[0] if diagnosis.findings else None
+    # What is harmless is no answer to waits that cost something.
+    calm = diagnosis.severity is Severity.INFO
+    finding = next((each for each in diagnosis.findings if calm or each.severity is not Severity.INFO), None)
     if easing is not None and (easing.waits or diagnosis.severity is Severity.INFO):
         told = eased(easing)
         return replace(told, lede=f"{_waited_for(diagnosis)} {told.lede}") if easing.waits else told
@@ -201,8 +203,9 @@ def story(diagnosis: Diagnosis, source: DeltaSource = "views") -> tuple[Paragrap
     paragraphs += [Paragraph("library", statement, 5 if found else 6) for statement in library]
     open_ = [each for each in diagnosis.troubles if not each.causes][:2] if found else ()  # the others stand beside it
     parts = "; ".join(parts_in_words(diagnosis, open_ or diagnosis.troubles))
-    paragraphs += [*_decides(diagnosis, found), Paragraph("parts", parts and f"{sentence(parts)}.", 8 if open_ else 5)]
-    paragraphs += [_also(diagnosis, found), _changed(diagnosis) if trouble else None]
+    paragraphs += [*maybe(diagnosis), *_decides(diagnosis, found)]
+    paragraphs += [Paragraph("parts", parts and f"{sentence(parts)}.", 8 if open_ else 5)]
+    paragraphs += [*otherwise(diagnosis), _also(diagnosis, found), _changed(diagnosis) if trouble else None]
     places = weighed([event.kind for event in diagnosis.events], MOST_EVENTS)
     paragraphs += [Paragraph("log", _event(diagnosis.events[place]), 3) for place in places]
     return tuple(each for each in paragraphs if each is not None and each.words)
@@ -337,6 +340,42 @@ def _decides(diagnosis: Diagnosis, found: list[Finding]) -> Iterator[Paragraph]:
     if reasons and (diagnosis.ruled_out or diagnosis.findings) and diagnosis.severity is not Severity.INFO:
         (why, way_out), many = reasons.most_common(1)[0]
         yield Paragraph("decides", f"{tell('open', causes=many, why=_short(why))} {sentence(way_out).rstrip('.')}.", 8)
+
+
+HALF = 0.6
+"""The band of five of ten or more."""
+
+
+def maybe(diagnosis: Diagnosis) -> Iterator[Paragraph]:
+    """What may be behind the problems for which nothing is found, and what would decide between the names."""
+    for one in diagnosis.shortlist:
+        names = [tell("name", cause=within(each.title), chance=of_ten(each.probability)) for each in one.candidates]
+        first = max((each.probability for each in one.candidates), default=0.0)
+        nothing = one.something_else >= HALF and one.something_else >= first
+        how = "nothing fits" if nothing else "most likely" if first >= HALF else "one of these"
+        rest = of_ten(one.something_else) if one.something_else else ""
+        words = [tell(f"{how}{'' if names else ', no name'}", names=", ".join(names), rest=rest)]
+        words += [tell("something else", rest=rest)] if rest and not nothing else []
+        hot = one.cache if one.cache_probability >= HALF else None
+        words += [tell("hot cache", cache=hot, chance=of_ten(one.cache_probability))] if hot else []
+        yield Paragraph("maybe", " ".join(words), 6)
+    for look in [one.next for one in diagnosis.shortlist if one.next is not None][:1]:
+        asked = tell("next query" if look.sql else "next look", what=look.what, why=sentence(look.why).rstrip("."))
+        yield Paragraph("next", asked, 7, (look.sql,) if look.sql else ())
+
+
+def of_ten(chance: float) -> str:
+    """A chance as people say it: 6 of 10."""
+    return tell("of ten", chance=f"{10 * chance:.0f}")
+
+
+def otherwise(diagnosis: Diagnosis) -> Iterator[Paragraph]:
+    """What the first finding may be instead."""
+    for other in [one.other for one in diagnosis.findings if one.severity is not Severity.INFO][:1]:
+        if other is not None:
+            cause = catalogue().get(other.cause)
+            words = tell("name", cause=within(cause.name) if cause else other.cause, chance=of_ten(other.probability))
+            yield Paragraph("else", f"{sentence(words)}.", 4)
 
 
 def sureness(finding: Finding) -> str:

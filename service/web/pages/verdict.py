@@ -5,7 +5,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from rules.base import Easing
-from rules.explain.story import LABELS, FirstScreen, eased, first_screen, screen, sureness
+from rules.explain.story import (
+    LABELS,
+    FirstScreen,
+    Paragraph,
+    eased,
+    first_screen,
+    maybe,
+    otherwise,
+    screen,
+    sureness,
+)
 from rules.formatting import sentence
 from rules.model import CANNOT_TELL, Diagnosis, Severity
 from rules.waiting import HANGING_SECONDS
@@ -39,6 +49,8 @@ class VerdictCard:
     sure: str
     act: bool
     then: str = ""
+    perhaps: Sequence[Paragraph] = ()
+    """What it may be: causes that are open, and what decides."""
 
 
 def verdict(
@@ -52,7 +64,7 @@ def verdict(
     if easing is not None and told.title == eased(easing).title:
         told = replace(told, title=eased(easing, f" until {easing.until:%H:%M:%S}").title)
     since = None if calm else database.since if database else _began(diagnosis)
-    finding = diagnosis.findings[0] if diagnosis.findings else None
+    finding = next((one for one in diagnosis.findings if calm or one.severity is not Severity.INFO), None)
     drains = easing is not None and easing.waits is not None and not calm
     state, state_words = _state(diagnosis, easing if drains else None, told)
     urgent = "Do this now" if state != "notice" else "Do this when there is time"
@@ -70,6 +82,7 @@ def verdict(
         sure=sureness(finding) if finding and not drains else "",
         act=told.act and not drains,
         then=told.then if told.act else "",
+        perhaps=() if calm or drains else (*maybe(diagnosis), *otherwise(diagnosis)),
     )
 
 

@@ -281,7 +281,9 @@ def test_dumps_each_have_their_risk() -> None:
     assert len(rows) == 6
     assert all(len(line.split(" | ")) == 3 and len(line.split(" | ")[2]) > 20 for line in rows)
     shown = set(re.findall(r"^oradebug (\w+)", "\n".join(body for _, body in FENCES), re.M))
-    assert shown == {"setorapname", "setmypid", "unlimit", "hanganalyze", "tracefile_name"}, "a text ready to copy must be harmless"
+    assert shown == {"setorapname", "setmypid", "unlimit", "hanganalyze", "tracefile_name"}, (
+        "a text ready to copy must be harmless"
+    )
 
 
 def test_statements_only_read_and_need_no_licence() -> None:
