@@ -263,8 +263,8 @@ class HotCaches:
         """What sessions waited for on a surface, the most expensive first. The shares add up to 1."""
         sizes, by = self._times(surface)
         if surface != "latch" and sum(sizes.values()) < (FEWEST_WAITERS if len(sizes) > 1 else AGREEING):
-            sizes = self._still.get(surface, {})
-            if surface == "lock" and not any(sizes.values()):
+            met, sizes = sizes, self._still.get(surface, {})
+            if surface == "lock" and not any(sizes.values()) and not any(met.values()):
                 sizes, by = self._changes, "changes"
         whole = sum(sizes.values())
         ordered = sorted(sizes.items(), key=lambda item: (-item[1], str(item[0])))

@@ -20,14 +20,14 @@ from rules.changes import nearest_to, told
 from rules.confirmation import ONLY_THEN, speaks_against
 from rules.cost import TIME_SPENT
 from rules.explain.library_cache import LIBRARY_CACHE_WAITS
-from rules.formatting import Value, counted, few, length, percent, say, sentence, within
+from rules.formatting import Value, counted, few, length, listed, percent, say, sentence, within
 from rules.grade import counted_in_words
 from rules.hangs.blockers import named_session
 from rules.hangs.model import Blockers, WaitChain
 from rules.hangs.words import entry_of, heading, queries, shown_first, tree
 from rules.logs import weighed
 from rules.miss_locations import merely_fits
-from rules.model import CANNOT_TELL, Confidence, Diagnosis, Figure, Finding, Logged, Severity, Trouble
+from rules.model import CANNOT_TELL, Confidence, Diagnosis, Figure, Finding, Logged, Severity, Shortlist, Trouble
 from rules.samples import within_cache
 from rules.waits import SURFACE_EVENTS
 
@@ -342,35 +342,48 @@ def _decides(diagnosis: Diagnosis, found: list[Finding]) -> Iterator[Paragraph]:
         yield Paragraph("decides", f"{tell('open', causes=many, why=_short(why))} {sentence(way_out).rstrip('.')}.", 8)
 
 
-HALF = 0.6
-"""The band of five of ten or more."""
+HALF, MOST_NAMED = 0.6, 3
+"""The band of five of ten or more; and the caches that are named where the same is said of several."""
 
 
 def maybe(diagnosis: Diagnosis) -> Iterator[Paragraph]:
-    """What may be behind the problems for which nothing is found, and what would decide between the names."""
+    """What may be behind the problems for which nothing is found, and what would decide between the names.
+
+    Problems of which the same is said share a paragraph. Beside a finding all this is for whoever reads on.
+    """
+    beside = any(finding.severity is not Severity.INFO for finding in diagnosis.findings)
+    known, lists = {each.cache for each in diagnosis.troubles if each.cache}, dict[str, list[str]]()
     for one in diagnosis.shortlist:
-        names = [tell("name", cause=within(each.title), chance=of_ten(each.probability)) for each in one.candidates]
-        first = max((each.probability for each in one.candidates), default=0.0)
-        nothing = one.something_else >= HALF and one.something_else >= first
-        rest = of_ten(one.something_else) if one.something_else else ""
-        if nothing:
-            said = (
-                tell("nothing fits", names=", ".join(names), rest=rest)
-                if names
-                else tell("nothing fits, no name", rest=rest)
-            )
-        elif names:
-            said = tell("most likely" if first >= HALF else "one of these", names=", ".join(names))
-        else:
-            said = tell("one of these, no name")
-        words = [said]
-        words += [tell("something else", rest=rest)] if rest and not nothing else []
-        hot = one.cache if one.cache_probability >= HALF else None
-        words += [tell("hot cache", cache=hot, chance=of_ten(one.cache_probability))] if hot else []
-        yield Paragraph("maybe", " ".join(words), 6)
-    for look in [one.next for one in diagnosis.shortlist if one.next is not None][:1]:
+        words = _listed(one)
+        if one.cache and one.cache not in known and one.cache_probability >= HALF:
+            words += f" {tell('hot cache', cache=one.cache, chance=of_ten(one.cache_probability))}"
+        lists.setdefault(words, []).append(one.cache if one.cache in known else "")
+    for words, caches in lists.items():
+        names = [name for name in caches if name] if len(diagnosis.shortlist) > 1 else []
+        more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+        about = f"{listed([*names[:MOST_NAMED], *more])}: " if names else ""
+        yield Paragraph("maybe", f"{about}{words}", 3 if beside else 6)
+    for look in [one.next for one in diagnosis.shortlist if one.next is not None and not beside][:1]:
         asked = tell("next query" if look.sql else "next look", what=look.what, why=sentence(look.why).rstrip("."))
         yield Paragraph("next", asked, 7, (look.sql,) if look.sql else ())
+
+
+def _listed(one: Shortlist) -> str:
+    """The names on a list with their chances."""
+    names = [tell("name", cause=within(each.title), chance=of_ten(each.probability)) for each in one.candidates]
+    first = max((each.probability for each in one.candidates), default=0.0)
+    nothing = one.something_else >= HALF and one.something_else >= first
+    rest = of_ten(one.something_else) if one.something_else else ""
+    if nothing:
+        return (
+            tell("nothing fits", names=", ".join(names), rest=rest)
+            if names
+            else tell("nothing fits, no name", rest=rest)
+        )
+    if not names:
+        return tell("one of these, no name")
+    words = [tell("most likely" if first >= HALF else "one of these", names=", ".join(names))]
+    return " ".join([*words, *([tell("something else", rest=rest)] if rest else [])])
 
 
 def of_ten(chance: float) -> str:
@@ -438,11 +451,10 @@ def parts_in_words(diagnosis: Diagnosis, troubles: Sequence[Trouble]) -> Iterato
 
 
 def in_words(trouble: Trouble, findings: Sequence[Finding]) -> str:
-    """dc_users (row cache mutex) costs 23.9 %: cause open."""
-    event = SURFACE_EVENTS.get(trouble.surface, "the result cache latch")
+    """dc_users (costs 23.9 %, cause open)."""
     cause = next((finding.name for finding in findings if finding.cause in trouble.causes), None)
-    what = f"{trouble.cache} ({event})" if trouble.cache else event
-    return f"{what} {costs(trouble)}: {cause[:1].lower() + cause[1:] if cause else 'cause open'}"
+    what = trouble.cache or SURFACE_EVENTS.get(trouble.surface, "the result cache latch")
+    return f"{what} ({costs(trouble)}, {within(cause) if cause else 'cause open'})"
 
 
 def costs(trouble: Trouble) -> str:
