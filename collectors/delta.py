@@ -126,7 +126,7 @@ class Answers(MadeOnRequest[Reading]):
         return reading
 
     def beside(self, more: Mapping[str, Reading]) -> "Answers":
-        """The same with these readings, which nobody asked for with the others."""
+        """The same with these readings, which were asked for by themselves."""
         other = Answers({**self._known, **more}, self.of, self._check)
         other._made = self._made
         return other

@@ -140,8 +140,8 @@ class OracleConnection:
         self._cancelled = False
         self._in_doubt = False
         self._room: dict[str, int] = {}
-        self._kept: dict[str, tuple[oracledb.Cursor, tuple[str, ...]]] = {}
-        """Cursors of statements that were run before, each with its columns. A new one costs as much as the answer."""
+        self._kept: dict[str, oracledb.Cursor] = {}
+        """Cursors of statements that were run before. A new one costs as much as the answer."""
         self._calls, self._session = self._log_in()
 
     def _log_in(self) -> Opened:
@@ -246,17 +246,17 @@ class OracleConnection:
         began = perf_counter()
         # It gives few rows, and its cursor stays open from the first time on (`collectors.ondemand.blockers`).
         look, again = of_look(sql), sql in self._room
-        cursor, columns = self._kept.pop(sql, (None, ()))
+        cursor = self._kept.pop(sql, None)
         if cursor is None:
             cursor = self._session.cursor()
             cursor.prepare(sql, cache_statement=look or again)
         try:
             cursor.prefetchrows = cursor.arraysize = room = self._room.get(sql, LEAST_ROOM if look else ROOM)
             cursor.execute(None, dict(binds))
-            columns = columns or tuple([column.name.lower() for column in cursor.description or ()])
+            columns = tuple([column.name.lower() for column in cursor.description or ()])
             rows = _bounded(cursor, rows_at_most(sql), partial(HELD.take, self, sql))
-            if again and not look:
-                self._kept[sql] = cursor, columns
+            if again and not look and len(self._kept) < statement_cache_size():
+                self._kept[sql] = cursor
         finally:
             if sql not in self._kept:
                 cursor.close()

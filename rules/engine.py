@@ -128,7 +128,7 @@ class Examination:
     ) -> None:
         """Without a judgement the verdict is the complete diagnosis."""
         self.verdict = verdict
-        """Findings, costs and headline, without reasons. Where no wait costs anything, no cause is told to be open."""
+        """Findings, costs and headline, without reasons. Where no wait costs anything, no cause counts as open."""
         self.judged = judged or verdict
         """The verdict of the poll at which its causes were judged: this one, or an earlier one whose causes still stand."""
         self._judgement = judgement

@@ -260,7 +260,7 @@ class HotCaches:
         return (named, "sampled waiters") if sum(named.values()) >= enough else (self._sleeps, "sleeps of children")
 
     def parts(self, surface: Surface) -> tuple[Part, ...]:
-        """What sessions waited for on a surface, the dearest first. The shares add up to 1."""
+        """What sessions waited for on a surface, the most expensive first. The shares add up to 1."""
         sizes, by = self._times(surface)
         if surface != "latch" and sum(sizes.values()) < (FEWEST_WAITERS if len(sizes) > 1 else AGREEING):
             sizes = self._still.get(surface, {})
@@ -272,7 +272,7 @@ class HotCaches:
 
     @cached_property
     def _changes(self) -> Mapping[str, float]:
-        """Changes by cache, if one has nearly all. Whoever changes an entry locks it, and others wait for that."""
+        """Changes by cache, if one has nearly all. A session that changes an entry locks it, and others wait for that."""
         made = {str(row.get("parameter")): number(row.get("modifications")) or 0.0 for row in self._rowcache}
         return made if max(made.values(), default=0.0) >= OWN * sum(made.values()) > 0 else {}
 

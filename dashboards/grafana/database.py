@@ -19,6 +19,7 @@ from shared import (
     chosen,
     firing,
     largest,
+    leaders,
     outage,
     peak,
     recorded,
@@ -154,7 +155,8 @@ def severity_by(by: str) -> str:
 
 
 def _over_time() -> list[Json]:
-    troubles = worst(within("latchscope_trouble_impact_ratio"), "<by>surface, cache")
+    by, parts = "<by>surface, cache", within("latchscope_trouble_impact_ratio")
+    troubles = worst(parts, by)
     return [
         panels.timeseries(
             STORM,
@@ -163,7 +165,7 @@ def _over_time() -> list[Json]:
             "percentunit",
             panels.query(worst(within(IMPACT)), "all kinds of wait with a problem<legend>"),
             panels.query(
-                f"{troubles} and on (<targets>) (count by (<targets>) ({troubles} > 0) > 1)",
+                f"{troubles} and on ({by}) {leaders(parts, by)} and on (<targets>) (count by (<targets>) ({troubles} > 0) > 1)",
                 "{{cache}} {{surface}}<legend>",
             ),
             steps=panels.BY_SHARE,

@@ -355,9 +355,18 @@ def maybe(diagnosis: Diagnosis) -> Iterator[Paragraph]:
         names = [tell("name", cause=within(each.title), chance=of_ten(each.probability)) for each in one.candidates]
         first = max((each.probability for each in one.candidates), default=0.0)
         nothing = one.something_else >= HALF and one.something_else >= first
-        how = "nothing fits" if nothing else "most likely" if first >= HALF else "one of these"
         rest = of_ten(one.something_else) if one.something_else else ""
-        words = [tell(f"{how}{'' if names else ', no name'}", names=", ".join(names), rest=rest)]
+        if nothing:
+            said = (
+                tell("nothing fits", names=", ".join(names), rest=rest)
+                if names
+                else tell("nothing fits, no name", rest=rest)
+            )
+        elif names:
+            said = tell("most likely" if first >= HALF else "one of these", names=", ".join(names))
+        else:
+            said = tell("one of these, no name")
+        words = [said]
         words += [tell("something else", rest=rest)] if rest and not nothing else []
         hot = one.cache if one.cache_probability >= HALF else None
         words += [tell("hot cache", cache=hot, chance=of_ten(one.cache_probability))] if hot else []

@@ -12,7 +12,7 @@ from rules.hangs.graph import MODES, named, who, whole
 from rules.hangs.graph import process as process
 from rules.hangs.knowledge import query
 from rules.hangs.model import Blocker, Blockers, ChainSession, WaitChain
-from rules.hangs.tree import chains_of
+from rules.hangs.tree import SESSIONS, chains_of
 from rules.library_cache import target_of
 from rules.library_cache_model import LibraryCacheWait
 from rules.row_cache_keys import read_key
@@ -45,9 +45,19 @@ class LoneHolder(NamedTuple):
         return described_session(ChainSession(instance=instance, sid=sid, serial=serial, **who(self.row)))
 
 
+class Named(NamedTuple):
+    """A session that most waiting sessions name at the poll: its name, how many wait for it, and their part."""
+
+    name: str
+    waiters: int
+    share: float
+    throughout: bool | None
+    """Whether they named it before as well. None if nothing tells whom they waited for then."""
+
+
 @remembered
-def lone_holder(context: SignalContext) -> LoneHolder | None:
-    """The user's session that half of those who wait name, at the poll and before it. None without one that is known to be that.
+def most_named(context: SignalContext) -> Named | None:
+    """The session that half of those who wait name at the poll.
 
     Before it: at the poll before, 12 seconds or more ago, or in the samples since. A queue that moves names another each time.
     """
@@ -57,18 +67,27 @@ def lone_holder(context: SignalContext) -> LoneHolder | None:
     if basis.kind != "interval" or (basis.seconds or 0.0) < LEAST_SECONDS or len(waiting) < 2 or not now:
         return None
     ((name, count),) = now.most_common(1)
+    if count / len(waiting) < LEAST_SHARE:
+        return None
     before = Counter(blocker_of(row) for row in began.rows) if began is not None else Counter[str | None]()
     sampled = Counter[str]()
     for waiter, times in context.crowd.alike.items() if context.crowd else ():
         sampled[waiter.blocker] += times if waiter.event != "latch free" else 0
     names = {name, name.partition("@")[0]}  # a source may leave the instance out
     shares = [sum(met[each] for each in names) / total for met in (before, sampled) if (total := met.total())]
-    if count / len(waiting) < LEAST_SHARE or max(shares, default=0.0) < LEAST_SHARE:
+    told = bool(before) or (any(sampled) if sampled else began is not None)
+    return Named(name, count, count / len(waiting), max(shares, default=0.0) >= LEAST_SHARE if told else None)
+
+
+@remembered
+def lone_holder(context: SignalContext) -> LoneHolder | None:
+    """The session that half of those who wait name throughout, if it is known to be a user's."""
+    if (found := most_named(context)) is None or not found.throughout:
         return None
-    for row in (*context.delta.rows(ROW_CACHE_BLOCKERS), *context.delta.rows("chain_sessions")):
+    for row in (*context.delta.rows(ROW_CACHE_BLOCKERS), *context.delta.rows(SESSIONS)):
         users = row.get("type") == "USER" and row.get("username") is not None and row.get("event") != FAILED_LOGON
-        if users and name in (f"{row.get('sid')}@{row.get('instance')}", str(row.get("sid"))):
-            return LoneHolder(row, count / len(waiting), count)
+        if users and found.name in (f"{row.get('sid')}@{row.get('instance')}", str(row.get("sid"))):
+            return LoneHolder(row, found.share, found.waiters)
     return None
 
 

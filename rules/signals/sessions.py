@@ -12,9 +12,10 @@ from math import inf
 from collectors.model import ROW_CACHE_LOCK_EVENT, Missing, Row, number, text
 from rules.context import ROW_CACHE_SURFACES, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import part_of
-from rules.hangs.blockers import ROW_CACHE_BLOCKERS, blockers_of, lone_holder, process
+from rules.hangs.blockers import ROW_CACHE_BLOCKERS, blockers_of, lone_holder, most_named, process
 from rules.hangs.graph import JOB, process_name
 from rules.hangs.model import Blocker
+from rules.hangs.tree import SESSIONS
 from rules.signals.quantities import Subject, certain
 from rules.waiting import HANGING_SECONDS, SLICE, WAITING_SESSIONS, StillWaiting, hanging, timed_out, waits_of
 
@@ -105,12 +106,18 @@ def _why_no_lock_event(context: SignalContext) -> Unknown:
 
 def share_behind_one_user(context: SignalContext, subject: Subject) -> SignalValue:
     """Share of the waiting sessions behind one and the same session that is known to be a user's, throughout the interval."""
-    found = lone_holder(context)
     if context.look is None:
         return context.why_unknown(WAITING_SESSIONS)
-    if found is None:
-        return Known(0.0, "of no session is it known that it is a user's, and that most wait for it throughout")
-    return Known(found.share, f"{found.described}, throughout {context.delta.basis}")
+    found, named, waiting = lone_holder(context), most_named(context), context.look.of(ROW_CACHE_SURFACES)
+    if found is not None:
+        return Known(found.share, f"{found.described}, throughout {context.delta.basis}")
+    if (waiting and not any(waiter.blocker_told for waiter in waiting)) or (named and named.throughout is None):
+        return Unknown(
+            WAITING_SESSIONS, "whom the sessions wait for was not captured", "capture blocking_session of v$session"
+        )
+    if named and named.throughout and isinstance(context.delta.read(SESSIONS), Missing):
+        return context.why_unknown(SESSIONS)
+    return Known(0.0, "most wait for no session throughout, or for one that is no user's")
 
 
 def share_behind_one_session(context: SignalContext, subject: Subject) -> SignalValue:

@@ -397,7 +397,7 @@ class MonitoredDatabase:
     login: LoginGate = field(default_factory=LoginGate)
     """Every login of this process on the database goes through it. Databases of one account share what it knows."""
     anew: bool = False
-    """Whether the next poll judges its causes anew, whatever the one before found: somebody asked, or set a mark."""
+    """Whether the next poll judges its causes again, whatever the one before found: somebody asked, or set a mark."""
     resume: Callable[[], Snapshot | None] = lambda: None
     """The last poll of an earlier run, read once. The first poll is compared with it."""
     usual: Callable[[datetime], Mapping[str, UsualRange]] = lambda at: {}
@@ -528,7 +528,7 @@ class Board:
         return self.by_name.get(name)
 
     def judge_anew(self, name: str) -> None:
-        """Have the next poll of a database judge its causes anew."""
+        """Have the next poll of a database judge its causes again."""
         if (watched := self.by_name.get(name)) is not None:
             watched.anew = True
 

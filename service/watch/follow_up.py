@@ -66,7 +66,7 @@ class FollowUp:
         each_judged: bool = False,
     ) -> None:
         """`changes`: reads what changed, by default nothing; `confirms`: whether the confirming query of each problem that
-        begins is run; `each_judged`: whether each poll judges its causes anew."""
+        begins is run; `each_judged`: whether each poll judges its causes again."""
         self._watched = watched
         self._look = look or BlockerLook(Audit())
         self._changes = changes or ChangesLook(Audit(), enabled=False)
@@ -100,7 +100,7 @@ class FollowUp:
         self._seen, self._asked = self._seen if costly else None, False
 
     def _may_rest(self, published: Published, *, old: bool) -> bool:
-        """Whether the next poll will not judge its causes anew, so that the last samples stand. `old`: they did for this poll."""
+        """Whether the next poll will judge no causes, so that the last samples stand. `old`: they did for this poll."""
         at, judged_at = published.snapshot.taken_at, published.verdict.judged_at
         sampled = self._seen.read_at if self._seen else None
         if self.each_judged or self.hangs or None in (at, judged_at, sampled) or (old and judged_at == at):
@@ -140,7 +140,7 @@ class FollowUp:
         return self._burst is not None and not self._burst.spent
 
     def ask_for_samples(self) -> None:
-        """Sample after the next poll, whatever it shows, and judge anew with them."""
+        """Sample after the next poll, whatever it shows, and judge again with them."""
         self._asked = self._watched.anew = True
 
     def sample(self, connection: Connection) -> None:

@@ -50,7 +50,7 @@ class PollContext:
     """Whether the database is still ours."""
     grouping: Grouping | None = None
     each_judged: bool = False
-    """Whether each poll judges its causes anew, also where those of an earlier one may stand."""
+    """Whether each poll judges its causes again, also where those of an earlier one may stand."""
     clock: Callable[[], float] = time.monotonic
 
 

@@ -79,7 +79,7 @@ def test_a_query_that_ran_is_not_asked_for_again() -> None:
             ran = replace(delta, confirmations={name: ConfirmationResult(None, None, "no") for name in names})
             assert all(each.next is None or each.next.sql is None for each in diagnose(ran).shortlist)
             break
-        if asked > 2:
+        if asked:
             break
     assert asked
 
