@@ -93,8 +93,8 @@ def screen(name: str, **values: Value) -> FirstScreen:
     return FirstScreen(**said)
 
 
-def first_screen(diagnosis: Diagnosis, easing: Easing | None = None, *, watched: bool = True) -> FirstScreen:
-    """What a diagnosis says first. `easing`: the trouble that the last poll no longer shows; not watched: a file."""
+def first_screen(diagnosis: Diagnosis, easing: Easing | None = None) -> FirstScreen:
+    """What a diagnosis says first. `easing`: the trouble that the last poll no longer shows."""
     if diagnosis.basis is None:
         return of_holder(diagnosis, screen("restarted" if diagnosis.obstacle == "restart" else "nothing known"))
     # What is harmless is no answer to waits that cost something.
@@ -106,7 +106,7 @@ def first_screen(diagnosis: Diagnosis, easing: Easing | None = None, *, watched:
     if finding is not None:
         return of_holder(diagnosis, of_finding(finding))
     if calm:
-        return of_holder(diagnosis, _fine(diagnosis, watched=watched))
+        return of_holder(diagnosis, _fine(diagnosis))
     holder = _one_holder(diagnosis)
     told = screen("one holder", holder=holder) if holder else screen("unexplained")
     title = eased(easing).title if easing is not None and easing.missing else told.title
@@ -166,7 +166,7 @@ def eased(easing: Easing, at: str = "") -> FirstScreen:
     return replace(told, title=screen("waits fall", **values).title) if easing.waits == "falling" else told
 
 
-def _fine(diagnosis: Diagnosis, *, watched: bool) -> FirstScreen:
+def _fine(diagnosis: Diagnosis) -> FirstScreen:
     """Nothing to do, because nothing waits, or hardly anything, or the time goes to something else."""
     larger, cost = diagnosis.other_wait if diagnosis.state == "Elsewhere" else None, diagnosis.impact
     if larger is not None:
@@ -176,8 +176,7 @@ def _fine(diagnosis: Diagnosis, *, watched: bool) -> FirstScreen:
     costs = cost is not None and (cost.waiting_sessions or cost.share_of_db_time)
     told = screen("quiet" if diagnosis.state == "Quiet" else "hardly any" if costs else "nothing")
     spent = next((step.statement for step in diagnosis.steps if step.step == TIME_SPENT), "")
-    do = told.do if watched else screen("nothing in a file").do
-    return replace(told, lede=f"{told.lede} {spent}".strip(), do=do)
+    return replace(told, lede=f"{told.lede} {spent}".strip())
 
 
 def _headline(diagnosis: Diagnosis) -> str:
@@ -205,7 +204,7 @@ def story(diagnosis: Diagnosis, source: DeltaSource = "views") -> tuple[Paragrap
     known = diagnosis.basis is not None and diagnosis.standing != CANNOT_TELL
     paragraphs = [_what(diagnosis, found), _bad(diagnosis, found)]
     paragraphs += [_since(diagnosis, source)] if trouble and known else []
-    told = first_screen(diagnosis, watched=source == "views") if known else not_judged(diagnosis)
+    told = first_screen(diagnosis) if known else not_judged(diagnosis)
     paragraphs += [Paragraph("why", told.lede, 3)] if known and (found or not trouble) else []
     paragraphs += _do(told, diagnosis, found[0] if found else None)
     paragraphs += [_who(diagnosis, found[0].cache if found else None)] if trouble or held(diagnosis) else []

@@ -61,7 +61,7 @@ def verdict(
     silent = diagnosis.basis is None or (database is not None and not database.up)
     if silent or (database is None and diagnosis.standing == CANNOT_TELL):
         return _no_data(diagnosis, now, database)
-    told, calm = first_screen(diagnosis, easing, watched=database is not None), diagnosis.severity is Severity.INFO
+    told, calm = first_screen(diagnosis, easing), diagnosis.severity is Severity.INFO
     if easing is not None and told.title == eased(easing).title:
         told = replace(told, title=eased(easing, f" until {easing.until:%H:%M:%S}").title)
     since = None if calm else database.since if database else _began(diagnosis)

@@ -376,7 +376,7 @@ MANY_SEGMENTS = 'title="Too many undo segments make every transaction queue"'
             None,
             [
                 'title="Nothing to do about the row cache"',
-                'action="Nothing. latchscope keeps watching."',
+                'action="Nothing about the row cache. If the database is slow, look for the time elsewhere."',
                 'do_not="Do not tune the row cache. Hardly any session waits for it."',
             ],
         ),

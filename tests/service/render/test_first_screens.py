@@ -15,6 +15,7 @@ from service.intake.inputs import InputResults, diagnose_all
 from service.render.short import first_list
 from service.render.text import as_markdown, as_text
 from service.web.pages.export import as_html
+from service.web.pages.verdict import BESIDE
 from tests.paths import DATA, INCIDENT_FOLDER, PROBES, REPORTS, STORM
 
 SCENES = {
@@ -50,6 +51,8 @@ def test_first_screens_side_by_side(name: str, golden: Callable[[str, str], None
         "Markdown": "\n".join(first_list(story(one.diagnosis, one.source))),
         "page": "\n".join(" ".join(line.split()) for line in said.splitlines() if line.strip()),
     }
+    same = [each for each in story(one.diagnosis, one.source) if each.kind in ("do", "check", "do not", *BESIDE)]
+    assert [each.kind for each in same if each.words.replace("`", "") not in parts["page"]] == []
     golden(f"first-screen-{name}.txt", "\n".join(f"== {part} ==\n{text}\n" for part, text in parts.items()))
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from rules.base import Easing
 from rules.changes import Change
+from rules.explain.story import first_screen
 from service.config.settings import DatabaseSettings
 from service.state.board import (
     KEEP,
