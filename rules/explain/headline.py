@@ -176,7 +176,7 @@ def focused(context: SignalContext, trouble: Trouble) -> SignalContext:
     return context if trouble.child is None else context.focused_on(trouble.child)
 
 
-UNTOUCHED = "nothing to do about the row cache"
+UNTOUCHED = within(screen("nothing").title)
 NO_CAUSE = "no known cause explains it"
 NONE_JUDGED = "no cause that could be judged explains it"
 NO_TIMING = (

@@ -20,10 +20,10 @@ from rules.changes import nearest_to, told
 from rules.confirmation import ONLY_THEN, speaks_against
 from rules.cost import TIME_SPENT
 from rules.explain.library_cache import LIBRARY_CACHE_WAITS
-from rules.formatting import Value, counted, few, length, listed, percent, say, sentence, within
+from rules.formatting import Value, few, length, listed, percent, say, sentence, within
 from rules.grade import counted_in_words
 from rules.hangs.blockers import named_session
-from rules.hangs.model import Blockers, WaitChain
+from rules.hangs.model import WaitChain
 from rules.hangs.words import entry_of, heading, queries, shown_first, tree
 from rules.logs import weighed
 from rules.miss_locations import merely_fits
@@ -54,8 +54,8 @@ class FirstScreen:
 
 
 Kind = Literal[
-    "what", "bad", "since", "why", "do", "begin", "check", "do not", "who", "library", "maybe", "next", "decides", "parts",
-    "else", "also", "changed", "log",
+    "what", "bad", "since", "why", "do", "begin", "check", "do not", "then", "who", "library", "maybe", "next", "decides",
+    "parts", "else", "also", "changed", "log",
 ]  # fmt: skip
 
 
@@ -93,24 +93,45 @@ def screen(name: str, **values: Value) -> FirstScreen:
     return FirstScreen(**said)
 
 
-def first_screen(diagnosis: Diagnosis, easing: Easing | None = None, *, watched: bool = True) -> FirstScreen:
-    """What a diagnosis says first. `easing`: the trouble that the last poll no longer shows; not watched: a file."""
+def first_screen(diagnosis: Diagnosis, easing: Easing | None = None) -> FirstScreen:
+    """What a diagnosis says first. `easing`: the trouble that the last poll no longer shows."""
     if diagnosis.basis is None:
-        return screen("restarted" if diagnosis.obstacle == "restart" else "nothing known")
+        return of_holder(diagnosis, screen("restarted" if diagnosis.obstacle == "restart" else "nothing known"))
     # What is harmless is no answer to waits that cost something.
     calm = diagnosis.severity is Severity.INFO
     finding = next((each for each in diagnosis.findings if calm or each.severity is not Severity.INFO), None)
-    if easing is not None and (easing.waits or diagnosis.severity is Severity.INFO):
+    if easing is not None and (easing.waits or calm):
         told = eased(easing)
-        return replace(told, lede=f"{_waited_for(diagnosis)} {told.lede}") if easing.waits else told
-    if diagnosis.severity is Severity.INFO:
-        return of_finding(finding) if finding is not None else _fine(diagnosis, watched=watched)
+        return replace(told, lede=f"{_headline(diagnosis)} {told.lede}") if easing.waits else told
     if finding is not None:
-        return of_finding(finding)
+        return of_holder(diagnosis, of_finding(finding))
+    if calm:
+        return of_holder(diagnosis, _fine(diagnosis))
     holder = _one_holder(diagnosis)
     told = screen("one holder", holder=holder) if holder else screen("unexplained")
     title = eased(easing).title if easing is not None and easing.missing else told.title
-    return replace(told, title=title, lede=_waited_for(diagnosis), unsure=True)
+    return of_holder(diagnosis, replace(told, title=title, lede=_headline(diagnosis), unsure=True))
+
+
+def held(diagnosis: Diagnosis) -> WaitChain | None:
+    """The wait chain that comes first: one with an action, else the largest."""
+    return next(iter(shown_first(diagnosis.blockers.chains)), None) if diagnosis.blockers else None
+
+
+def of_holder(diagnosis: Diagnosis, told: FirstScreen) -> FirstScreen:
+    """The same, with what the wait chain of a hang allows: the command that ends it behind its check, or why there is none."""
+    chain = held(diagnosis)
+    if chain is None:
+        return told
+    if chain.action is not None:
+        do, check = tell("act", still=chain.action.still), f"{sentence(chain.action.first)}."
+    else:
+        reason = (chain.why_no_action or "").rstrip(".")
+        if chain.end is not None and reason.startswith("it "):
+            reason = f"session {named_session(chain.end)}{reason[2:]}"
+        why = ". ".join(map(sentence, reason.split(": ", 1)))
+        do, check = tell("ask facts") if chain.missing_alone else tell("ask", why=why), ""
+    return replace(told, do=do, check=check, do_not=tell("left alone"))
 
 
 def of_finding(finding: Finding) -> FirstScreen:
@@ -145,7 +166,7 @@ def eased(easing: Easing, at: str = "") -> FirstScreen:
     return replace(told, title=screen("waits fall", **values).title) if easing.waits == "falling" else told
 
 
-def _fine(diagnosis: Diagnosis, *, watched: bool) -> FirstScreen:
+def _fine(diagnosis: Diagnosis) -> FirstScreen:
     """Nothing to do, because nothing waits, or hardly anything, or the time goes to something else."""
     larger, cost = diagnosis.other_wait if diagnosis.state == "Elsewhere" else None, diagnosis.impact
     if larger is not None:
@@ -155,29 +176,21 @@ def _fine(diagnosis: Diagnosis, *, watched: bool) -> FirstScreen:
     costs = cost is not None and (cost.waiting_sessions or cost.share_of_db_time)
     told = screen("quiet" if diagnosis.state == "Quiet" else "hardly any" if costs else "nothing")
     spent = next((step.statement for step in diagnosis.steps if step.step == TIME_SPENT), "")
-    do = told.do if watched else screen("nothing in a file").do
-    return replace(told, lede=f"{told.lede} {spent}".strip(), do=do)
+    return replace(told, lede=f"{told.lede} {spent}".strip())
 
 
-def _waited_for(diagnosis: Diagnosis) -> str:
-    """What the sessions wait for, if no cause is found, and how many causes are open."""
-    trouble = next(iter(diagnosis.troubles), None)
-    wait = next((link.name for link in diagnosis.chain if link.kind == "wait"), "")
-    of = f" of {trouble.cache}" if trouble and trouble.cache else ""
-    open_ = f" {counted(len(diagnosis.undetermined), 'causes')} could not be judged." if diagnosis.undetermined else ""
-    return f"They wait for `{wait}`{of}.{open_}" if wait else f"{sentence(diagnosis.headline)}.{open_}"
+def _headline(diagnosis: Diagnosis) -> str:
+    """The headline as sentences."""
+    return f"{'. '.join(map(sentence, diagnosis.headline.split('; ')))}."
 
 
 def _one_holder(diagnosis: Diagnosis) -> str | None:
-    """The session behind which most waiting sessions wait: the end of the largest chain, else of those that were sampled."""
-    chain = next(iter(shown_first(diagnosis.blockers.chains)), None) if diagnosis.blockers else None
-    if chain is not None and chain.end is not None:
-        return named_session(chain.end)
-    held: Counter[str] = Counter()
+    """The session behind which most sessions wait, of those that were sampled."""
+    behind: Counter[str] = Counter()
     for group in diagnosis.who:
         if group.blocker:
-            held[group.blocker] += group.share  # type: ignore[assignment]
-    name, share = next(iter(held.most_common(1)), ("", 0.0))
+            behind[group.blocker] += group.share  # type: ignore[assignment]
+    name, share = next(iter(behind.most_common(1)), ("", 0.0))
     return name if share >= MOST_OF_THEM else None
 
 
@@ -188,17 +201,13 @@ def story(diagnosis: Diagnosis, source: DeltaSource = "views") -> tuple[Paragrap
     """The paragraphs of a diagnosis in the order in which they are read. `source`: what the figures are from."""
     trouble = diagnosis.severity is not Severity.INFO
     found = [finding for finding in diagnosis.findings if finding.severity is not Severity.INFO]
-    chain = next(iter(shown_first(diagnosis.blockers.chains)), None) if diagnosis.blockers else None
     known = diagnosis.basis is not None and diagnosis.standing != CANNOT_TELL
     paragraphs = [_what(diagnosis, found), _bad(diagnosis, found)]
     paragraphs += [_since(diagnosis, source)] if trouble and known else []
-    told = first_screen(diagnosis, watched=source == "views") if known else _not_judged(diagnosis)
-    paragraphs += [Paragraph("why", told.lede, 3)] if found or not trouble else []
-    if chain is not None and diagnosis.blockers is not None:
-        paragraphs += _of_hang(chain, diagnosis.blockers)
-    else:
-        paragraphs += _of_cause(told, found[0] if found else None, diagnosis.release)
-        paragraphs += [_who(diagnosis, found[0].cache if found else None)] if trouble else []
+    told = first_screen(diagnosis) if known else not_judged(diagnosis)
+    paragraphs += [Paragraph("why", told.lede, 3)] if known and (found or not trouble) else []
+    paragraphs += _do(told, diagnosis, found[0] if found else None)
+    paragraphs += [_who(diagnosis, found[0].cache if found else None)] if trouble or held(diagnosis) else []
     library = [step.statement for step in diagnosis.steps if step.step == LIBRARY_CACHE_WAITS]
     paragraphs += [Paragraph("library", statement, 5 if found else 6) for statement in library]
     open_ = [each for each in diagnosis.troubles if not each.causes][:2] if found else ()  # the others stand beside it
@@ -215,9 +224,8 @@ def _what(diagnosis: Diagnosis, found: list[Finding]) -> Paragraph:
     """What is wrong: the likeliest cause, or the headline where none is found."""
     if not found:
         standing = "" if diagnosis.headline.startswith(diagnosis.standing) else f"{diagnosis.standing}: "
-        first, *more = diagnosis.headline.split("; ")
-        said = [f"{standing}{within(first) if standing else first}", *map(sentence, more)]
-        return Paragraph("what", f"{'. '.join(said)}.", 9)
+        said = _headline(diagnosis)
+        return Paragraph("what", f"{standing}{within(said)}" if standing else said, 9)
     top, against = found[0], speaks_against(found[0])
     perhaps = "perhaps " if top.identity == "candidate" else ""
     where = f"{', '.join([top.cause, *([perhaps + top.cache] if top.cache else [])])}; confidence {top.confidence}"
@@ -277,48 +285,39 @@ def clock(at: datetime, beside: datetime | None = None) -> str:
     return f"{at:{'%H:%M:%S' if same else '%Y-%m-%d %H:%M:%S'}}{' UTC' if at.tzinfo else ''}"
 
 
-def _of_cause(told: FirstScreen, finding: Finding | None, release: str | None) -> Iterator[Paragraph]:
-    """What to do about a cause, with the query that decides, or the first step of its remedy where nothing is in doubt."""
-    query = finding.confirm if finding else None
-    ask = query is not None and told.unsure and query.result is None and not query.obstacle
-    yield Paragraph("do", told.do, 9, (query.sql,) if query and ask else ())
-    step = finding.remedy_steps[0] if finding and finding.remedy_steps and not told.unsure else None
-    if step is not None and (code := step.text(release)):
+def _do(told: FirstScreen, diagnosis: Diagnosis, finding: Finding | None) -> Iterator[Paragraph]:
+    """What to do, with the statements of the hang, else the query that decides, or the first step where nothing is in doubt."""
+    chain, query = held(diagnosis), finding.confirm if finding else None
+    code = [query.sql] if query and told.unsure and query.result is None and not query.obstacle else []
+    if chain is not None:
+        action, asked = chain.action, [each.query for each in queries(chain) if each.query]
+        code = [action.check, action.command] if action else asked[:1]
+    yield Paragraph("do", told.do, 9, tuple(code))
+    sure = finding is not None and chain is None and not told.unsure
+    step = finding.remedy_steps[0] if finding and sure and finding.remedy_steps else None
+    if step is not None and (text := step.text(diagnosis.release)):
         fill = f" {tell('fill in', names=', '.join(step.fill_in))}" if step.fill_in else ""
-        yield Paragraph("begin", f"{step.do}{fill}", 6, (code,))
+        yield Paragraph("begin", f"{step.do}{fill}", 6, (text,))
     yield Paragraph("check", told.check, 8)
     yield Paragraph("do not", told.do_not.removeprefix("Do not "), 8)
+    yield Paragraph("then", told.then if told.act else "", 2)
 
 
-def _not_judged(diagnosis: Diagnosis) -> FirstScreen:
+def not_judged(diagnosis: Diagnosis) -> FirstScreen:
     """What to do where nothing could be judged: the way out, if there is one."""
-    way_out = next((each.way_out for each in diagnosis.undetermined), "")
-    told = screen("not judged", why="", way_out=sentence(way_out).rstrip("."))
-    return replace(told, lede="", do=told.do if way_out else "")
-
-
-def _of_hang(chain: WaitChain, blockers: Blockers) -> Iterator[Paragraph]:
-    """The one command that ends a hang, behind its check, or why there is none; and who holds what the others wait for."""
-    action = chain.action
-    if action is not None:
-        yield Paragraph("do", tell("act", still=action.still), 9, (action.check, action.command))
-        yield Paragraph("check", f"{sentence(action.first)}.", 8)
-    else:
-        asked = [each.query for each in queries(chain) if each.query]
-        reason = (chain.why_no_action or "").rstrip(".")
-        if chain.end is not None and reason.startswith("it "):
-            reason = f"session {named_session(chain.end)}{reason[2:]}"
-        why = ". ".join(map(sentence, reason.split(": ", 1)))
-        said = tell("ask facts") if chain.missing_alone else tell("ask", why=why)
-        yield Paragraph("do", said, 9, tuple(asked[:1]))
-    yield Paragraph("do not", tell("left alone"), 8)
-    end = tree(chain, entry_of(chain, blockers))[0] if chain.end else None
-    facts = f" It is {'; '.join(filter(None, (end.about, *end.facts)))}." if end else ""
-    yield Paragraph("who", f"{sentence(heading(chain))}.{facts}", 8)
+    said = next(((each.why, each.way_out) for each in diagnosis.undetermined), ("", ""))
+    why, way_out = (sentence(each or "").rstrip(".") for each in said)
+    told = screen("not judged", why=why, way_out=way_out)
+    return of_holder(diagnosis, replace(told, lede=told.lede if why else "", do=told.do if way_out else ""))
 
 
 def _who(diagnosis: Diagnosis, cache: str | None) -> Paragraph | None:
-    """Whose sessions wait most, of those for the cache of the cause, and behind whom."""
+    """Who holds what the others wait for in a hang; else whose sessions wait most, of those for this cache, and behind whom."""
+    chain = held(diagnosis)
+    if chain is not None and diagnosis.blockers is not None:
+        end = tree(chain, entry_of(chain, diagnosis.blockers))[0] if chain.end else None
+        facts = f" It is {'; '.join(filter(None, (end.about, *end.facts)))}." if end else ""
+        return Paragraph("who", f"{sentence(heading(chain))}.{facts}", 8)
     top = next((each for each in diagnosis.who if each.cache == cache), next(iter(diagnosis.who), None))
     if top is None:
         return None
@@ -339,7 +338,10 @@ def _decides(diagnosis: Diagnosis, found: list[Finding]) -> Iterator[Paragraph]:
     reasons = Counter((each.why or each.missing, each.way_out) for each in diagnosis.undetermined)
     if reasons and (diagnosis.ruled_out or diagnosis.findings) and diagnosis.severity is not Severity.INFO:
         (why, way_out), many = reasons.most_common(1)[0]
-        yield Paragraph("decides", f"{tell('open', causes=many, why=_short(why))} {sentence(way_out).rstrip('.')}.", 8)
+        said = tell(
+            "open" if many == reasons.total() else "open mostly", causes=reasons.total(), many=many, why=_short(why)
+        )
+        yield Paragraph("decides", f"{said} {sentence(way_out).rstrip('.')}.", 8)
 
 
 HALF, MOST_NAMED = 0.6, 3
@@ -451,10 +453,11 @@ def parts_in_words(diagnosis: Diagnosis, troubles: Sequence[Trouble]) -> Iterato
 
 
 def in_words(trouble: Trouble, findings: Sequence[Finding]) -> str:
-    """dc_users (costs 23.9 %, cause open)."""
+    """dc_users (row cache mutex) costs 23.9 %: cause open."""
+    event = SURFACE_EVENTS.get(trouble.surface, "the result cache latch")
     cause = next((finding.name for finding in findings if finding.cause in trouble.causes), None)
-    what = trouble.cache or SURFACE_EVENTS.get(trouble.surface, "the result cache latch")
-    return f"{what} ({costs(trouble)}, {within(cause) if cause else 'cause open'})"
+    what = f"{trouble.cache} ({event})" if trouble.cache else event
+    return f"{what} {costs(trouble)}: {within(cause) if cause else 'cause open'}"
 
 
 def costs(trouble: Trouble) -> str:

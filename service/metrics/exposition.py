@@ -133,7 +133,7 @@ def _unexplained(severity: Severity) -> Labels:
 
 def _told(told: FirstScreen, severity: Severity, cause: str = "", cache: str | None = None) -> Labels:
     """The words where no cause is found."""
-    return _words(cause, cache, severity, told.title, told.do, do_not=told.do_not)
+    return _words(cause, cache, severity, told.title, told.do, told.check, told.do_not)
 
 
 def _of_cause(known: Cause, finding: Finding | None, cache: str | None, severity: Severity) -> Labels:

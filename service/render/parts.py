@@ -235,7 +235,7 @@ def before_the_steps(finding: Finding) -> Iterator[Advice]:
         yield Advice("Confirm first", *query)
         yield from _naming(finding)
     yield Advice(LABELS["do"], said.do, kind="do")
-    yield from [Advice("Then", said.then)] if said.then else []
+    yield from [Advice(LABELS["then"], said.then)] if said.then else []
     yield from [Advice("Bug", finding.fix)] if finding.fix else []
     yield from [Advice(LABELS["check"], said.check, kind="check")] if said.check else []
     yield from [Advice(DO_NOT, said.do_not.removeprefix(f"{DO_NOT} "), kind="do not")] if said.do_not else []

@@ -7,7 +7,7 @@ from rules.base import FOUNDED_ON
 from rules.cause import AnyOf, Cause, Condition
 from rules.changes import told
 from rules.confirmation import speaks_against
-from rules.explain.story import story, tell
+from rules.explain.story import LABELS, story, tell
 from rules.formatting import compared, percent, sentence
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity
@@ -256,9 +256,9 @@ def _cause(cause: Cause) -> Iterator[str]:
     yield from wrapped(f"{cause.title}. {cause.lede}")
     shows = f"shows on: {', '.join(cause.surfaces)}; caches: {', '.join(cause.caches) or 'none'}"
     yield from wrapped(f"{shows}; releases: {_releases(cause)}")
-    yield from wrapped(f"Do now: {cause.do_now}")
-    yield from wrapped(f"Then: {cause.then}") if cause.then else ()
-    yield from wrapped(f"Check first: {cause.check_first}") if cause.check_first else ()
+    yield from wrapped(f"{LABELS['do']}: {cause.do_now}")
+    yield from wrapped(f"{LABELS['then']}: {cause.then}") if cause.then else ()
+    yield from wrapped(f"{LABELS['check']}: {cause.check_first}") if cause.check_first else ()
     yield from wrapped(f"{DO_NOT}: {cause.do_not.removeprefix(DO_NOT).strip()}")
     yield from ("", *wrapped(cause.explanation), "")
     yield "Found when:" if cause.when else "A handbook cause: no polled figure finds it; check it where it fits."

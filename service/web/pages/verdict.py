@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 
 from rules.base import Easing
 from rules.explain.story import (
-    LABELS,
     FirstScreen,
     Paragraph,
     eased,
     first_screen,
-    maybe,
-    otherwise,
+    held,
+    not_judged,
+    of_holder,
     screen,
-    sureness,
+    story,
 )
 from rules.formatting import sentence
 from rules.model import CANNOT_TELL, Diagnosis, Severity
@@ -42,15 +42,16 @@ class VerdictCard:
     title: str
     lede: str
     numbers: Sequence[VerdictNumber]
-    eyebrow: str
     do: str
     warn: str
     do_not: str
-    sure: str
     act: bool
-    then: str = ""
-    perhaps: Sequence[Paragraph] = ()
-    """What it may be: causes that are open, and what decides."""
+    beside: Sequence[Paragraph] = ()
+    """The rest of the story that no other card of the page has."""
+
+
+BESIDE = ("then", "who", "maybe", "next", "decides", "else", "also")
+"""Paragraphs of the story that stand under what to do, in its order."""
 
 
 def verdict(
@@ -60,14 +61,12 @@ def verdict(
     silent = diagnosis.basis is None or (database is not None and not database.up)
     if silent or (database is None and diagnosis.standing == CANNOT_TELL):
         return _no_data(diagnosis, now, database)
-    told, calm = first_screen(diagnosis, easing, watched=database is not None), diagnosis.severity is Severity.INFO
+    told, calm = first_screen(diagnosis, easing), diagnosis.severity is Severity.INFO
     if easing is not None and told.title == eased(easing).title:
         told = replace(told, title=eased(easing, f" until {easing.until:%H:%M:%S}").title)
     since = None if calm else database.since if database else _began(diagnosis)
-    finding = next((one for one in diagnosis.findings if calm or one.severity is not Severity.INFO), None)
     drains = easing is not None and easing.waits is not None and not calm
     state, state_words = _state(diagnosis, easing if drains else None, told)
-    urgent = "Do this now" if state != "notice" else "Do this when there is time"
     return VerdictCard(
         state=state,
         state_words=state_words,
@@ -75,14 +74,11 @@ def verdict(
         title=told.title,
         lede=told.lede,
         numbers=[*_costs(diagnosis), *_misses(diagnosis)] if calm else _numbers(diagnosis, since, now),
-        eyebrow="Do nothing now" if calm else "Wait" if drains else LABELS["look"] if told.unsure else urgent,
         do=told.do,
         warn=told.check,
         do_not=told.do_not,
-        sure=sureness(finding) if finding and not drains else "",
         act=told.act and not drains,
-        then=told.then if told.act else "",
-        perhaps=() if calm or drains else (*maybe(diagnosis), *otherwise(diagnosis)),
+        beside=() if drains else [each for each in story(diagnosis) if each.kind in BESIDE],
     )
 
 
@@ -119,11 +115,12 @@ def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) 
             "login stopped" if stopped else "no answer", why=sentence(failure.why), database=diagnosis.database
         )
     elif database is None:
-        told = screen("not judged", why=sentence(why.why if why else ""), way_out=sentence(way_out))
+        told = not_judged(diagnosis)
     else:
         told = first_screen(diagnosis.model_copy(update={"basis": None}))
     if way_out and not stopped:
         told = replace(told, do=f"{sentence(way_out)}.")
+    told = told if failure else of_holder(diagnosis, told)
     restarted = database is not None and failure is None and diagnosis.obstacle == "restart"
     lede = told.lede or (f"{sentence(why.why)}." if why and why.why else "")
     numbers = []
@@ -142,11 +139,9 @@ def _no_data(diagnosis: Diagnosis, now: datetime, database: DatabaseOut | None) 
         title=told.title,
         lede=lede,
         numbers=numbers,
-        eyebrow="Do this now" if failure else "Wait" if database else "Do this when there is time",
         do=told.do,
         warn=told.check,
         do_not=told.do_not,
-        sure="",
         act=stopped,
     )
 
@@ -179,14 +174,14 @@ def _numbers(diagnosis: Diagnosis, since: datetime | None, now: datetime) -> Seq
         costs = list(_costs(diagnosis))
         return costs[:3] if lasts is None else [*costs[:2], VerdictNumber(lasts, begun)]
     waiting, hang = (sum(getattr(group, name) for group in stuck) for name in ("sessions", "hanging"))
-    those = "all" if hang == waiting else f"{hang:,} of them"
+    lasting = words.length(HANGING_SECONDS)
+    those = f", {'all' if hang == waiting else f'{hang:,} of them'} for {lasting} or longer"
+    chain = held(diagnosis)
+    if chain is not None and chain.waiting > waiting:  # how long each waits is known of fewer
+        waiting, those = chain.waiting, ""
     longest = max(group.longest_seconds for group in stuck)
     numbers = [
-        VerdictNumber(
-            f"{waiting:,}",
-            f"session{' waits' if waiting == 1 else 's wait'}, {those} for {words.length(HANGING_SECONDS)} or longer",
-            bad=True,
-        ),
+        VerdictNumber(f"{waiting:,}", f"session{' waits' if waiting == 1 else 's wait'}{those}", bad=True),
         VerdictNumber(words.lasted(longest), "the longest wait"),
         *_costs(diagnosis)[:1],
     ]

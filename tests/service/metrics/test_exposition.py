@@ -365,7 +365,7 @@ MANY_SEGMENTS = 'title="Too many undo segments make every transaction queue"'
             [
                 'title="Recovering: too many undo segments"',
                 'severity="info"',
-                'action="latchscope keeps watching."',
+                'action="Nothing. latchscope keeps watching."',
                 'do_not="Do not call it cured yet. A few more polls must show that it is over."',
             ],
         ),
@@ -375,8 +375,8 @@ MANY_SEGMENTS = 'title="Too many undo segments make every transaction queue"'
             "0",
             None,
             [
-                'title="Nothing to do"',
-                'action="latchscope keeps watching."',
+                'title="Nothing to do about the row cache"',
+                'action="Nothing about the row cache. If the database is slow, look for the time elsewhere."',
                 'do_not="Do not tune the row cache. Hardly any session waits for it."',
             ],
         ),

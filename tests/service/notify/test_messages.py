@@ -298,7 +298,7 @@ def test_message_says_what_to_do_and_what_not_while_it_lasts() -> None:
     sure, unsure = (message_of([logged("worse", confidence=each, **storm)], None).body for each in (HIGH, LOW))
     assert sure.splitlines()[1:] == [
         "Do now: Switch to a new one.",
-        "Then: Drop the old one in a quiet hour, and find what made the segments.",
+        "Later: Drop the old one in a quiet hour, and find what made the segments.",
         "Check first: Numbers are free.",
         "Do not drop the old one.",
     ]

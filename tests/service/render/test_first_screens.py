@@ -15,7 +15,7 @@ from service.intake.inputs import InputResults, diagnose_all
 from service.render.short import first_list
 from service.render.text import as_markdown, as_text
 from service.web.pages.export import as_html
-from service.web.pages.verdict import verdict
+from service.web.pages.verdict import BESIDE
 from tests.paths import DATA, INCIDENT_FOLDER, PROBES, REPORTS, STORM
 
 SCENES = {
@@ -42,25 +42,17 @@ def scene(name: str) -> InputResults:
 def test_first_screens_side_by_side(name: str, golden: Callable[[str, str], None]) -> None:
     """Words are told here and nowhere else: a better word is one line of words.yaml or of a cause, and these files."""
     (one,) = scene(name).diagnosed
-    card = verdict(one.diagnosis, NOW)
-    numbers = "; ".join(f"{number.value} {number.about}" for number in card.numbers)
-    said = (
-        card.state_words,
-        card.title,
-        card.lede,
-        numbers,
-        card.eyebrow,
-        card.do,
-        card.warn,
-        card.do_not,
-        card.then,
-        card.sure,
-    )
+    page = as_html(scene(name), NOW)
+    card = page[page.index('<section class="card verdict') :].partition("</section>")[0]
+    card = re.sub(r"<dt>(.*?)</dt><dd>(.*?)</dd>", r"\2 \1", card)  # a large number stands above what it is of
+    said = html.unescape(re.sub(r"<[^>]*>", "\n", re.sub(r"</?(?:b|code)>", " ", card)))
     parts = {
         "terminal": as_text([one]).rstrip(),
         "Markdown": "\n".join(first_list(story(one.diagnosis, one.source))),
-        "page": "\n".join(filter(None, said)).replace("\N{NO-BREAK SPACE}", " "),
+        "page": "\n".join(" ".join(line.split()) for line in said.splitlines() if line.strip()),
     }
+    same = [each for each in story(one.diagnosis, one.source) if each.kind in ("do", "check", "do not", *BESIDE)]
+    assert [each.kind for each in same if each.words.replace("`", "") not in parts["page"]] == []
     golden(f"first-screen-{name}.txt", "\n".join(f"== {part} ==\n{text}\n" for part, text in parts.items()))
 
 

@@ -164,14 +164,14 @@ def test_cost_is_the_part_of_the_finding_or_that_of_its_surface_or_unknown(incid
 
 def test_what_is_little_sure_is_confirmed_before_all_else(incident: Path) -> None:
     (finding,) = incident_of(incident).diagnosis.findings
-    assert [name for name, *_ in before_the_steps(finding)] == ["Do now", "Then", "Check first", "Do not"]
+    assert [name for name, *_ in before_the_steps(finding)] == ["Do now", "Later", "Check first", "Do not"]
     assert [name for name, *_ in after_the_steps(finding)] == ["Confirm", QUERY_NAMES, "Expected effect"]
     unsure = finding.model_copy(update={"confidence": Confidence.LOW})
     assert [name for name, *_ in before_the_steps(unsure)] == [
         "Confirm first",
         QUERY_NAMES,
         "Do now",
-        "Then",
+        "Later",
         "Check first",
         "Do not",
     ]

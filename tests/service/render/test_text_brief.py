@@ -105,7 +105,7 @@ def test_nothing_is_lost_that_it_takes_to_act(answers: list[tuple[DiagnosedInput
         for chain in chains[:1]:
             hangs += 1
             assert heading(chain)[2:] in text and "Do not: kill" in text, each.name
-            assert chain.action is None or chain.action.command in text or "-v has both" in text, each.name
+            assert chain.action is None or chain.action.command in text or "the wait chain has both" in text, each.name
         for chain in chains:
             assert heading(chain) in whole and all(missing.fact in whole for missing in chain.missing), each.name
             assert chain.action is None or chain.action.command in whole, each.name

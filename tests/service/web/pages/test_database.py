@@ -392,10 +392,8 @@ def test_card_names_the_session_that_all_others_wait_for(stage: Stage) -> None:
         )
         stage["undo-storm"].published = replace(published, examined=Examination(told))
         text = stage.app().get("/db/undo-storm").text
-        assert ("Find out what session 312@1 does" in text, "<b>Do not</b> kill the waiting sessions" in text) == (
-            named,
-            named,
-        )
+        said = screen("one holder", holder="312@1")
+        assert [said.do in text, said.do_not.removeprefix("Do not") in text] == [named, named]
         assert ("<b>Do not</b> change settings while the cause is unknown" in text) is not named
 
 
