@@ -342,8 +342,8 @@ HEALTHY_19C = Scenario(
 
 SMALL = "select count(*) from dba_sequences where cache_size < 20 and sequence_owner not in ('SYS', 'SYSTEM')"
 BUSIEST = (
-    "select sequence_owner, sequence_name, cache_size, last_number from dba_sequences where cache_size < 20 and "
-    "sequence_owner not in ('SYS', 'SYSTEM') order by last_number desc"
+    "select sequence_owner, sequence_name, cache_size, order_flag, last_number from dba_sequences where cache_size < 20 "
+    "and sequence_owner not in ('SYS', 'SYSTEM') order by last_number desc"
 )
 """The confirming query of sequence-nocache and the query that names what it counted. A test checks both against the cause."""
 
@@ -367,15 +367,13 @@ NUMBERING = replace(
     busy=0.44,
     answers={SMALL: 3},
     names={
-        BUSIEST: (
-            {"sequence_owner": "ORDERS", "sequence_name": "ORDER_NUMBER", "cache_size": 0.0, "last_number": 48211906.0},
-            {
-                "sequence_owner": "BILLING",
-                "sequence_name": "INVOICE_NUMBER",
-                "cache_size": 0.0,
-                "last_number": 611204.0,
-            },
-            {"sequence_owner": "ORDERS", "sequence_name": "RETURN_NUMBER", "cache_size": 2.0, "last_number": 40117.0},
+        BUSIEST: tuple(
+            {"sequence_owner": of, "sequence_name": name, "cache_size": cache, "order_flag": "N", "last_number": last}
+            for of, name, cache, last in (
+                ("ORDERS", "ORDER_NUMBER", 0.0, 48211906.0),
+                ("BILLING", "INVOICE_NUMBER", 0.0, 611204.0),
+                ("ORDERS", "RETURN_NUMBER", 2.0, 40117.0),
+            )
         )
     },
 )

@@ -309,6 +309,15 @@ def test_what_not_to_do_stands_in_one_place() -> None:
             assert text.startswith("Do not "), f"{one.id}: {text}"
 
 
+def test_what_to_look_at_first_is_not_said_again_by_the_first_step() -> None:
+    """Both stand on the first screen: the step is how to look or act, the other sentence what is at risk."""
+    for one in (one for one in catalogue().values() if one.check_first and one.remedy_steps):
+        look, step = (
+            set(re.findall(r"[a-z_]{4,}", text.lower())) for text in (one.check_first, one.remedy_steps[0].do)
+        )
+        assert len(look & step) <= 0.6 * min(len(look), len(step)), one.id
+
+
 def test_first_aid_takes_no_developer_and_no_quiet_hour() -> None:
     """What takes longer than five minutes of a DBA at night stands under `then`."""
     later = re.compile(

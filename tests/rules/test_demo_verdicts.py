@@ -98,7 +98,7 @@ def test_title_of_a_finding_is_a_sentence_with_what_was_measured() -> None:
     named = {name: top.do_now for name, top in tops.items() if top.do_now != catalogue()[top.cause].do_now}
     assert named == {
         "ddl-hang": "See why session 312 on instance 1 keeps the lock, and let it finish if it can.",
-        "nocache-sequence-1": "Give the sequence a cache of 4,090 or more, when few sessions wait.",
+        "nocache-sequence-1": "Give the sequence a cache of 4,090 (ten seconds or more), when few sessions wait.",
     }
 
 

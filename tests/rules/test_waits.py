@@ -542,7 +542,7 @@ def test_parts_stay_where_a_busy_innocent_cache_comes(sleeps: int, few: int, get
     [
         ({3: 12}, [], ("dc_rollback_segments", "sampled waiters")),
         ({3: 3}, [], ("dc_rollback_segments", "sampled waiters")),
-        ({3: 2, 10: 1}, [], ("dc_rollback_segments", "changes")),
+        ({3: 2, 10: 1}, [], (None, None)),
         ({}, [{**row, "p1": 3} for row in waiters(9, 12.0)], ("dc_rollback_segments", "sampled waiters")),
         ({}, [], ("dc_rollback_segments", "changes")),
     ],

@@ -352,8 +352,8 @@ MANY_SEGMENTS = 'title="Too many undo segments make every transaction queue"'
             [
                 MANY_SEGMENTS,
                 'severity="critical"',
-                'action="Switch to a new undo tablespace.',
-                'check="Make sure that free undo segment numbers remain, or transactions fail with ORA-01552."',
+                'action="Hold back batch work now.',
+                'check="Switch only if enough numbers are left, or transactions fail with ORA-01552."',
                 'do_not="Do not drop the old undo tablespace right after the switch. Long readers get ORA-01555."',
             ],
         ),

@@ -113,7 +113,7 @@ def test_a_platform_is_shown_with_its_own_step_and_the_catalogue_with_all() -> N
 def test_markdown_has_a_list_with_blocks_of_code() -> None:
     text = "\n".join(in_markdown(steps_of((*UNDO, POOL), "11.2.0.4.0")))
     assert (
-        "1. Check that free undo segment numbers remain.\n\n   ```sql\n   select count(*) as slots, "
+        "1. Count the undo segment numbers in use.\n\n   ```sql\n   select count(*) as slots, "
         "sum(case when status$ <> 1 then 1 end) as in_use, max(us#) from sys.undo$;\n   ```" in text
     )
     assert (
