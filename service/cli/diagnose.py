@@ -1,11 +1,10 @@
 """`latchscope diagnose`: inputs in, one report out. An unreadable input gives a line on stderr and exit code 2."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from pydantic import TypeAdapter
@@ -15,8 +14,8 @@ from rich.progress import Progress
 from rules.cause import Cause, catalogue
 from rules.model import CANNOT_TELL, Diagnosis, Severity
 from rules.remedy import PLATFORMS, Platform, RemedyStep
-from service.cli.common import Force, fit_to_terminal, show, write_whole
-from service.cli.messages import Answer, fail, say, unwritten
+from service.cli.common import Force, Format, OutputOption, fit_to_terminal, form_of, written
+from service.cli.messages import Answer, fail, say
 from service.escape import visible_json
 from service.intake import inputs
 from service.intake.incident import incident, story, under_one_name
@@ -92,10 +91,6 @@ MANY = 8
 """From this number of files on, a terminal shows the progress."""
 
 
-Format = Literal["text", "json", "markdown", "html"]
-ENDINGS: Mapping[str, Format] = {".txt": "text", ".json": "json", ".md": "markdown", ".html": "html"}
-
-
 def diagnose(
     files: Annotated[
         list[str],
@@ -106,7 +101,7 @@ def diagnose(
         ),
     ],
     format: Annotated[Format | None, typer.Option(help="how to print it; default: as -o FILE ends, or text")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="write to this file instead of stdout")] = None,
+    output: OutputOption = None,
     force: Force = False,
     fail_on: Annotated[Severity | None, typer.Option(help="exit 1 if a finding has at least this severity")] = None,
     fail_on_unknown: Annotated[
@@ -127,7 +122,7 @@ def diagnose(
     until: Annotated[str | None, typer.Option(metavar="TIME", help="of logs: only lines up to then")] = None,
 ) -> None:
     """Diagnose without a connection. Exit 0 if all inputs were read, 2 if one was not; 1 and 3 only with --fail-on…"""
-    form = _form_of(output, format)
+    form = form_of(output, "json" if as_story else format)
     if output is None and form == "text":
         fit_to_terminal()
     window = _window(since, until)
@@ -137,7 +132,6 @@ def diagnose(
         outcome = inputs.diagnose_all(files, step, window)
     outcome.diagnosed = under_one_name(outcome.diagnosed)
     if as_story:
-        form = "json"
         text: str | None = visible_json(story(short_names(outcome.diagnosed)).model_dump_json(indent=2))
     else:
         text = _printed(outcome, form, single=len(files) == 1, verbose=verbose)
@@ -147,7 +141,7 @@ def diagnose(
         say(f"latchscope: skipped: {skipped}")
     for error in outcome.errors:
         say(f"latchscope: {error}")
-    if text is not None and not _written(text, output, form, force):
+    if text is not None and not written(text, output, form, force=force):
         raise typer.Exit(2)
     if outcome.errors:
         raise typer.Exit(2)
@@ -156,16 +150,6 @@ def diagnose(
         raise typer.Exit(1)
     if fail_on_unknown and any(each.standing == CANNOT_TELL for each in diagnoses):
         raise typer.Exit(3)
-
-
-def _form_of(output: Path | None, given: Format | None) -> Format:
-    """The format as given, else as the file ends, else text. A file with the name of a format is a mistake."""
-    name = str(output or "")
-    if name in (*ENDINGS.values(), *(ending[1:] for ending in ENDINGS)):
-        fail(
-            f"-o {name} names a file, not a format; write --format {ENDINGS.get(f'.{name}', name)}, or -o report.{name}"
-        )
-    return given or ENDINGS.get(Path(name).suffix.lower(), "text")
 
 
 def _window(since: str | None, until: str | None) -> Window:
@@ -203,19 +187,6 @@ def _printed(outcome: InputResults, format: Format, *, single: bool, verbose: bo
         return first + text_.as_text(outcome.diagnosed, verbose=verbose)
     first = f"{incident_as_markdown(joined)}\n" if joined else ""
     return first + text_.as_markdown(outcome.diagnosed)
-
-
-def _written(text: str, output: Path | None, format: Format, force: bool) -> bool:
-    if output is None:
-        (show if format == "text" else typer.echo)(text)
-        return True
-    try:
-        write_whole(output, text + "\n", force=force)
-    except OSError as error:
-        say(f"latchscope: {unwritten(output, error)}")
-        return False
-    say(f"{output}: written, as {format}")
-    return True
 
 
 @contextmanager
