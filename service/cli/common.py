@@ -94,7 +94,7 @@ def form_of(output: Path | None, given: Format | None, without: Format | None = 
 
 
 def written(text: str, output: Path | None, format: Format, *, force: bool) -> bool:
-    """Print a report, or write it to a file and say so. False if it cannot be written, which is said too."""
+    """Print a report, or write it to a file and name the file. False if it cannot be written; a line on stderr has the reason."""
     if output is None:
         (show if format == "text" else typer.echo)(text)
         return True

@@ -60,7 +60,7 @@ class MonthSum(Frozen):
 
 
 class Month(Frozen):
-    """One month of all databases. Problems are those of notice or worse, the most costly first; `hours_lost` is null if unknown."""
+    """One month of all databases. Problems are of notice or worse, the most costly first; `hours_lost` is null if unknown."""
 
     begin: datetime
     end: datetime
