@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from textwrap import wrap
@@ -15,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from collectors.grants import KINDS, DatabaseKind, UnknownKind, kind_named
-from service.cli.messages import Answer, fail, say, unwritten
+from service.cli.messages import Answer, fail, say
 from service.client import TOKEN_VARIABLE
 from service.config import load
 from service.config.load import NO_DATABASES
@@ -54,9 +53,6 @@ StoreOption = Annotated[str | None, typer.Option(help="URL of the store, instead
 UrlOption = Annotated[str | None, typer.Option(help="address of a running service, to ask it instead")]
 TokenFileOption = Annotated[Path | None, typer.Option(help=f"file with a token for it; else {TOKEN_VARIABLE}")]
 Form = Literal["text", "json", "markdown"]
-Format = Literal["text", "json", "markdown", "html"]
-ENDINGS: Mapping[str, Format] = {".txt": "text", ".json": "json", ".md": "markdown", ".html": "html"}
-OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="write to this file instead of stdout")]
 Force = Annotated[bool, typer.Option("--force", help="replace the file if it exists; from 0.4.0 on only with this")]
 
 
@@ -79,33 +75,6 @@ def give(answer: Answer, *, as_json: bool = False) -> None:
         show(answer.text)
     if answer.code:
         raise typer.Exit(answer.code)
-
-
-def form_of(output: Path | None, given: Format | None, without: Format | None = None) -> Format:
-    """The format as given, else as the file ends, else text. Ends the command at an ending of no format, or of one that it is
-    `without`, and at a file with the name of a format."""
-    name, known = str(output or ""), {ending: form for ending, form in ENDINGS.items() if form != without}
-    if name in (*known.values(), *(ending[1:] for ending in known)):
-        fail(f"-o {name} names a file, not a format; write --format {known.get(f'.{name}', name)}, or -o report.{name}")
-    suffix = Path(name).suffix.lower()
-    if given is None and suffix not in ("", ".log", *known):
-        fail(f"-o {name}: nothing is written as {suffix}; end it with {', '.join(known)}, or name a --format")
-    return given or known.get(suffix, "text")
-
-
-def written(text: str, output: Path | None, format: Format, *, force: bool) -> bool:
-    """Print a report, or write it to a file and name the file. False if it cannot be written; a line on stderr has the reason."""
-    if output is None:
-        (show if format == "text" else typer.echo)(text)
-        return True
-    try:
-        write_whole(output, text + "\n", force=force)
-    except OSError as error:
-        say(f"latchscope: {unwritten(output, error)}")
-        return False
-    other = ENDINGS.get(output.suffix.lower(), format) != format
-    say(f"{output}: written, as {format}{', whatever its name says' if other else ''}")
-    return True
 
 
 def write_whole(file: Path, text: str, *, force: bool = True) -> None:

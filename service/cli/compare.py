@@ -18,24 +18,21 @@ from rules.comparison.compare import compare as compared
 from service.cli.common import (
     CONFIG,
     ConfigOption,
-    Force,
     Form,
-    OutputOption,
     StoreOption,
     TokenFileOption,
     UrlOption,
-    form_of,
+    give,
     settings_of,
     show,
-    written,
 )
-from service.cli.messages import fail, say
+from service.cli.messages import Answer, fail, say
 from service.client import ServiceClient, ServiceRefused, token_of
 from service.config.load import variable_of
 from service.escape import visible, visible_json
 from service.history.comparison import SETTLE, CannotCompare, ComparedWindows, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
-from service.history.month import Month, hours, month_named
+from service.history.month import hours, month_named
 from service.history.month import month as month_of
 from service.intake import inputs
 from service.render.comparison import as_markdown, as_text
@@ -112,36 +109,22 @@ def mark(
 
 def month(
     which: Annotated[str, typer.Argument(metavar="[MONTH]", help="YYYY-MM, this or last")] = "this",
-    format: Annotated[
-        Literal["text", "json", "html"] | None,
-        typer.Option(help="how to print it; html is one page; default: as -o FILE ends, or text"),
-    ] = None,
-    output: OutputOption = None,
-    force: Force = False,
+    format: Annotated[Literal["text", "json", "html"], typer.Option(help="html: a page, for > FILE")] = "text",
     store: StoreOption = None,
     config: ConfigOption = CONFIG,
 ) -> None:
     """What a month cost on all databases, by cause and database, what remedied it and what is still open."""
-    form = form_of(output, format, "markdown")
     try:
         window = month_named(which, datetime.now(UTC))
     except BadWindow as error:
         fail(str(error))
     with opened_store(store, config) as opened:
         told = month_of(opened, window)
-    if form == "html":
+    if format == "html":
         from service.web.pages.export import month_as_html  # loads the pages, which no other form needs
 
-        text = month_as_html(told)
-    elif form == "json":
-        text = visible_json(told.model_dump_json(indent=2))
-    else:
-        text = "\n".join(map(visible, _month_lines(told)))
-    if not written(text, output, form, force=force):
-        raise typer.Exit(2)
-
-
-def _month_lines(told: Month) -> list[str]:
+        typer.echo(month_as_html(told))
+        return
     lines = [told.title, told.sentence]
     for heading, sums in (("cause", told.causes), ("database", told.databases)):
         lines += [
@@ -150,12 +133,12 @@ def _month_lines(told: Month) -> list[str]:
             *(f"{hours(one.hours_lost):>8}  {one.title}" for one in sums),
         ] * bool(sums)
     for each in (each for each in told.troubles if each.outcome != "over"):
-        lost = f"{hours(each.hours_lost)} hours lost"
+        lost = f"{hours(each.hours_lost)} h"
         lines += ["", f"{each.begin:%d %b %H:%M}  {each.database}: {each.title}, {each.outcome}, {lost}"]
         if each.remedy:
             sides = f"hours lost in an hour: {hours(each.lost_before)} before, {hours(each.lost_after)} after"
             lines.append(f"    {each.remedy}; {sides}")
-    return lines
+    give(Answer(told, "\n".join(map(visible, lines))), as_json=format == "json")
 
 
 def _of_files(files: list[str], of_the_store: tuple[str | None, ...]) -> Comparison:
@@ -204,9 +187,7 @@ def _of_store(db: str, sides: Mapping[str, str | None], store: str | None, confi
 def opened_store(url: str | None, config: Path, database: str | None = None) -> Iterator[Repository]:
     """The named store, or the one of the configuration. The store and the database, if one is named, must exist."""
     if url is None and not config.exists() and not variable_of("databases"):
-        fail(
-            f"{config} does not exist; name it with --config, or the store with --store, such as --store sqlite:///latchscope.db"
-        )
+        fail(f"{config} does not exist; name it with --config, or its store alone with --store URL")
     chosen = None if url is not None else settings_of(config)
     try:
         address = url if chosen is None else chosen.store

@@ -1,10 +1,11 @@
 """`latchscope diagnose`: inputs in, one report out. An unreadable input gives a line on stderr and exit code 2."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 from pydantic import TypeAdapter
@@ -14,8 +15,8 @@ from rich.progress import Progress
 from rules.cause import Cause, catalogue
 from rules.model import CANNOT_TELL, Diagnosis, Severity
 from rules.remedy import PLATFORMS, Platform, RemedyStep
-from service.cli.common import Force, Format, OutputOption, fit_to_terminal, form_of, written
-from service.cli.messages import Answer, fail, say
+from service.cli.common import Force, fit_to_terminal, show, write_whole
+from service.cli.messages import Answer, fail, say, unwritten
 from service.escape import visible_json
 from service.intake import inputs
 from service.intake.incident import incident, story, under_one_name
@@ -91,6 +92,10 @@ MANY = 8
 """From this number of files on, a terminal shows the progress."""
 
 
+Format = Literal["text", "json", "markdown", "html"]
+ENDINGS: Mapping[str, Format] = {".txt": "text", ".json": "json", ".md": "markdown", ".html": "html"}
+
+
 def diagnose(
     files: Annotated[
         list[str],
@@ -101,7 +106,7 @@ def diagnose(
         ),
     ],
     format: Annotated[Format | None, typer.Option(help="how to print it; default: as -o FILE ends, or text")] = None,
-    output: OutputOption = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="write to this file instead of stdout")] = None,
     force: Force = False,
     fail_on: Annotated[Severity | None, typer.Option(help="exit 1 if a finding has at least this severity")] = None,
     fail_on_unknown: Annotated[
@@ -122,7 +127,7 @@ def diagnose(
     until: Annotated[str | None, typer.Option(metavar="TIME", help="of logs: only lines up to then")] = None,
 ) -> None:
     """Diagnose without a connection. Exit 0 if all inputs were read, 2 if one was not; 1 and 3 only with --fail-on…"""
-    form = form_of(output, "json" if as_story else format)
+    form = _form_of(output, "json" if as_story else format)
     if output is None and form == "text":
         fit_to_terminal()
     window = _window(since, until)
@@ -141,7 +146,7 @@ def diagnose(
         say(f"latchscope: skipped: {skipped}")
     for error in outcome.errors:
         say(f"latchscope: {error}")
-    if text is not None and not written(text, output, form, force=force):
+    if text is not None and not _written(text, output, form, force):
         raise typer.Exit(2)
     if outcome.errors:
         raise typer.Exit(2)
@@ -150,6 +155,18 @@ def diagnose(
         raise typer.Exit(1)
     if fail_on_unknown and any(each.standing == CANNOT_TELL for each in diagnoses):
         raise typer.Exit(3)
+
+
+def _form_of(output: Path | None, given: Format | None) -> Format:
+    """The format as given, else as the file ends, else text. A file with the name of a format is a mistake."""
+    name = str(output or "")
+    if name in (*ENDINGS.values(), *(ending[1:] for ending in ENDINGS)):
+        fail(
+            f"-o {name} names a file, not a format; write --format {ENDINGS.get(f'.{name}', name)}, or -o report.{name}"
+        )
+    if given is None and (suffix := Path(name).suffix.lower()) not in ("", ".log", *ENDINGS):
+        fail(f"-o {name}: nothing is written as {suffix}; end it with {', '.join(ENDINGS)}, or name a --format")
+    return given or ENDINGS.get(Path(name).suffix.lower(), "text")
 
 
 def _window(since: str | None, until: str | None) -> Window:
@@ -187,6 +204,20 @@ def _printed(outcome: InputResults, format: Format, *, single: bool, verbose: bo
         return first + text_.as_text(outcome.diagnosed, verbose=verbose)
     first = f"{incident_as_markdown(joined)}\n" if joined else ""
     return first + text_.as_markdown(outcome.diagnosed)
+
+
+def _written(text: str, output: Path | None, format: Format, force: bool) -> bool:
+    if output is None:
+        (show if format == "text" else typer.echo)(text)
+        return True
+    try:
+        write_whole(output, text + "\n", force=force)
+    except OSError as error:
+        say(f"latchscope: {unwritten(output, error)}")
+        return False
+    other = ENDINGS.get(output.suffix.lower(), format) != format
+    say(f"{output}: written, as {format}{', whatever its name says' if other else ''}")
+    return True
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import typer
 
 from collectors.grants import confirming_script, grants_script, has_row_cache_latch, release_named
 from collectors.ondemand.sampling import LONGEST_BURST
-from collectors.sqlplus.script import SECONDS, SECONDS_IN_A_HANG, ScriptQuery, sqlplus_script
+from collectors.sqlplus.script import ScriptQuery, sqlplus_script
 from collectors.statement import HASH_LENGTH, Statement, StatementKind
 from rules.cause import Cause, catalogue, views_asked
 from service.bill import statements
@@ -44,10 +44,7 @@ def grants(
 
 
 def script(
-    seconds: Annotated[
-        int | None,
-        typer.Option(min=10, max=600, help=f"between the two snapshots; {SECONDS}, or {SECONDS_IN_A_HANG} with --hang"),
-    ] = None,
+    seconds: Annotated[int | None, typer.Option(min=10, max=600, help="between snapshots: 30, with --hang 10")] = None,
     samples: Annotated[
         int, typer.Option(min=0, max=LONGEST_BURST, help="samples of waiting sessions in between, at most one a second")
     ] = 30,

@@ -86,6 +86,7 @@ def test_script_prints_the_file_of_examples_and_names_the_views_of_oracle_that_i
     read = set(re.findall(r"\b(?:from|join|,) +(?:sys\.)?([vx]_?\$\w+|latchscope_kqrst)", body))
     assert {name.strip("- \n") for name in told.split(",")} == read
     if options:
+        assert read == {"v$instance", "v$rowcache", "v$rowcache_parent", "v$session"}
         page = (ROOT / EMERGENCY_PAGE).read_text(encoding="utf-8")
         assert f"has {text.count(chr(10))} lines: it reads {len(read)} views of Oracle" in page
 
