@@ -18,8 +18,8 @@ from shared import (
     S,
     chosen,
     firing,
+    highest,
     largest,
-    leaders,
     outage,
     peak,
     recorded,
@@ -155,18 +155,16 @@ def severity_by(by: str) -> str:
 
 
 def _over_time() -> list[Json]:
-    by, parts = "<by>surface, cache", within("latchscope_trouble_impact_ratio")
-    troubles = worst(parts, by)
+    surfaces = worst(within("latchscope_surface_impact_ratio"), "<by>surface")
     return [
         panels.timeseries(
             STORM,
-            "What the waits cost at the worst poll of each step, and by cache while several have a problem. "
+            "What the waits cost at the worst poll of each step, and by kind of wait while several have a problem. "
             "0.5 % is a notice, 2 % a warning, 10 % critical.",
             "percentunit",
             panels.query(worst(within(IMPACT)), "all kinds of wait with a problem<legend>"),
             panels.query(
-                f"{troubles} and on ({by}) {leaders(parts, by)} and on (<targets>) (count by (<targets>) ({troubles} > 0) > 1)",
-                "{{cache}} {{surface}}<legend>",
+                f"{surfaces} and on (<targets>) (count by (<targets>) ({surfaces} > 0) > 1)", "{{surface}}<legend>"
             ),
             steps=panels.BY_SHARE,
             short_legend=True,
@@ -188,6 +186,7 @@ def _where() -> list[Json]:
         "db_location:latchscope_latch_location_sleeps:rate5m",
         "db_location:latchscope_mutex_sleeps:rate5m",
     )
+    by = "<by>surface, cache"
     return [
         panels.row("Where the time goes"),
         panels.timeseries(
@@ -199,6 +198,14 @@ def _where() -> list[Json]:
             panels.query(
                 peak(f"{recorded('db_surface:latchscope_impact_sessions:avg5m', 'surface')} > 0"), "{{surface}}<legend>"
             ),
+            w=8,
+        ),
+        panels.timeseries(
+            "What each cache costs",
+            "Share of DB time of each cache with a problem, at the worst poll of each step: two caches may be hot at once.",
+            "percentunit",
+            highest(f"max by ({by}) ({within('latchscope_trouble_impact_ratio')})", by, "{{cache}} {{surface}}"),
+            steps=panels.BY_SHARE,
             w=8,
         ),
         panels.timeseries(

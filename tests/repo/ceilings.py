@@ -164,35 +164,38 @@ class Ceiling:
 
 
 ROUND = "the age of a look, slices, what an attack found, what nobody watched, damaged reports, grammar of dumps"
+HELD = (
+    "parts by cache, a shortlist, held verdicts, the month, new causes; sentences moved from the service to the rules"
+)
 MERGED = "what a file has lost, locks of a cluster; signals, metric families and first screens are data; reload, store, first aid"
 TRIED = (
     "second stages: a simulator of hangs, drawn dumps, damaged reports, boards in each state, worst lines of patterns; a second "
-    "generator of instances, by eyes that never saw the rules"
+    "generator of instances, by eyes that never saw the rules; held verdicts against judged ones"
 )
 CEILINGS: Sequence[Ceiling] = (
-    Ceiling("product lines", lambda: lines(".py", *FLOORS), 62_000, 45_000),
-    Ceiling("lines of collectors", lambda: lines(".py", "collectors"), 13_750, 10_500, MERGED),
-    Ceiling("lines of rules", lambda: lines(".py", "rules"), 17_050, 12_000),
-    Ceiling("lines of service", lambda: lines(".py", "service"), 31_200, 22_500),
+    Ceiling("product lines", lambda: lines(".py", *FLOORS), 61_830, 45_000),
+    Ceiling("lines of collectors", lambda: lines(".py", "collectors"), 13_770, 10_500, HELD),
+    Ceiling("lines of rules", lambda: lines(".py", "rules"), 17_810, 12_000, HELD),
+    Ceiling("lines of service", lambda: lines(".py", "service"), 30_260, 22_500),
     Ceiling(
         "product files",
         product_files,
-        215,
+        210,
         200,
         "the judge in files of one question each; two files of the second way left",
     ),
     Ceiling("lines of the longest file", longest_file, 800, 700, ROUND),
     Ceiling("lines of the longest function", longest_function, 85, 60),
-    Ceiling("lines of YAML in the product", lambda: lines(".yaml", *FLOORS), 12_690, None, MERGED),
-    Ceiling("lines of templates", lambda: lines(".html", *FLOORS), 910, None, ROUND),
+    Ceiling("lines of YAML in the product", lambda: lines(".yaml", *FLOORS), 13_430, None, HELD),
+    Ceiling("lines of templates", lambda: lines(".html", *FLOORS), 930, None, HELD),
     Ceiling("lines of JavaScript and CSS", lambda: lines(".js", *FLOORS) + lines(".css", *FLOORS), 650, None, ROUND),
-    Ceiling("words of sentences in Python", sentence_words, 28_370, 12_000),
-    Ceiling("public functions without a docstring, %", undescribed_share, 3.5, None),
-    Ceiling("product lines for each comment", lines_per_comment, 110, None),
-    Ceiling("one-line functions with one caller", one_line_helpers, 153, None),
+    Ceiling("words of sentences in Python", sentence_words, 28_320, 12_000),
+    Ceiling("public functions without a docstring, %", undescribed_share, 3.4, None),
+    Ceiling("product lines for each comment", lines_per_comment, 107, None),
+    Ceiling("one-line functions with one caller", one_line_helpers, 130, None),
     Ceiling("packages of all extras", packages, 58, 60),
-    Ceiling("lines of tests", lambda: lines(".py", "tests"), 73_985, 52_000, TRIED),
-    Ceiling("lines of Python below dashboards", lambda: lines(".py", "dashboards"), 1_910, None, ROUND),
+    Ceiling("lines of tests", lambda: lines(".py", "tests"), 74_900, 52_000, TRIED),
+    Ceiling("lines of Python below dashboards", lambda: lines(".py", "dashboards"), 1_925, None, HELD),
     Ceiling("lines of decisions and changes", lambda: lines(".md", "DECISIONS.md", "CHANGELOG.md"), 500, 260, MERGED),
     Ceiling("lines of docs", lambda: lines(".md", "docs"), 5_695, 6_000),
 )
