@@ -59,7 +59,7 @@ def texts(root: Path = ROOT) -> dict[Path, str]:
         page: PART.sub(lambda part: f"{part[1]}{part[2]}\n{PARTS[part[1]]()}\n\n", text) for page, text in pages.items()
     }
     setup = root / "tests" / "live" / "setup"
-    scripts = {"latchscope.sql": sqlplus_script(), "latchscope-hang.sql": sqlplus_script(10, hang=True)}
+    scripts = {"latchscope.sql": sqlplus_script(), "latchscope-hang.sql": sqlplus_script(hang=True)}
     sums = (f"{sha256(text.encode()).hexdigest()}  {name}\n" for name, text in scripts.items())
     kept = {root / "examples" / "sqlplus" / name: text for name, text in scripts.items()}
     return (

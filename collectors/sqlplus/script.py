@@ -56,6 +56,7 @@ OTHERS = 3
 """SELECTs of the template itself: the release, the name of the file, the way to wait."""
 IN_A_HANG = (INSTANCE, "v$rowcache", "waiting_sessions", "row_cache_blockers", "chain_sessions")
 """What names the holder: all that the short script reads, in the oldest text, so that a DBA reads one text of each."""
+READ = re.compile(r"\b(?:from|join|,) +(?:sys\.)?([vx]_?\$\w+|latchscope_\w+)")
 WIDEST_LINE, NEXT_LINE = 360, "\n" + " " * 23
 LONGEST_TEXT = 200
 """Characters kept of a text. A record must fit into the 4,000 bytes of a string."""
@@ -121,7 +122,7 @@ class _Section:
 
 
 def sqlplus_script(
-    seconds: int = 30,
+    seconds: int | None = None,
     looks: int = 30,
     questions: Iterable[ScriptQuery] = (),
     *,
@@ -132,6 +133,8 @@ def sqlplus_script(
 
     `leave`: it ends SQL*Plus at the end. `hang`: it is the short one, without looks, of `IN_A_HANG` alone.
     """
+    seconds = seconds or (10 if hang else 30)
+    looks = min(looks, seconds)
     look = _Section("look", SAMPLED, collectors()[SAMPLED].statements)
     before, after, confirming = list(_snapshot("1")), [*_snapshot("2"), *_once()], list(_confirming(questions))
     if hang:
@@ -155,7 +158,7 @@ def sqlplus_script(
     values = {
         "SECONDS": str(seconds),
         "FORMAT": str(FORMAT),
-        "VIEWS": _listed(sorted({each.view for each in every if each not in confirming}), many),
+        "VIEWS": _listed(sorted(set(READ.findall("\n".join(map(_block, [*before, *after]))))), many),
         "STATEMENTS": str(len(before) + len(after) + looks + others),
         "PARSED": str(parsed),
         "CONFIRMING": CONFIRMING.replace("@MANY@", str(many)) if many else "",

@@ -14,7 +14,7 @@
 -- Safety         SELECTs, and blocks that sleep, open a SELECT or name the session. In the database it creates, changes
 --                and locks nothing. Of its own session it changes the module in v$session, which it puts back at the
 --                end, and SET options of SQL*Plus, most of which stay: leave the session afterwards.
--- If it hangs    Ctrl-C ends the statement that hangs. If the prompt comes back, type  spool off  and then  exit.
+-- If it hangs    Ctrl-C ends the statement that hangs. If a prompt comes back (not with </dev/null), type  spool off  and  exit.
 --                The file is good up to there, and says what is missing. kill -9 loses what was not yet written.
 
 set termout off
@@ -66,7 +66,7 @@ whenever oserror exit failure
 spool &ls_file
 whenever oserror continue
 prompt latchscope: reading this instance for about @SECONDS@ s@LONGER@; Ctrl-C ends a statement that hangs
-prompt latchscope: if the prompt comes back, type  spool off  and then  exit
+prompt latchscope: if a prompt comes back (not with </dev/null), type  spool off  and  exit
 prompt {ls|head|latchscope-spool-@FORMAT@|open|0|}
 set termout off
 

@@ -5,7 +5,7 @@
 -- How to run it  sqlplus / as sysdba @latchscope-hang.sql      (any user with the grants of `latchscope grants` will do)
 --                sql / as sysdba @latchscope-hang.sql          (SQLcl)
 --                In a session of its own. In CDB$ROOT, on the instance that is slow. Then type  exit.
--- What it reads  chain_sessions, row_cache_blockers, v$instance, v$rowcache, waiting_sessions
+-- What it reads  v$instance, v$rowcache, v$rowcache_parent, v$session
 -- What it costs  8 SELECTs, one at a time, in 10 s and what they take themselves.
 --                Each holds a comment with the word latchscope, by which v$sql shows whose it is.
 --                6 of them are different texts: each is hard parsed once, as SYS if SYS runs this, on the instance that is
@@ -14,7 +14,7 @@
 -- Safety         SELECTs, and blocks that sleep, open a SELECT or name the session. In the database it creates, changes
 --                and locks nothing. Of its own session it changes the module in v$session, which it puts back at the
 --                end, and SET options of SQL*Plus, most of which stay: leave the session afterwards.
--- If it hangs    Ctrl-C ends the statement that hangs. If the prompt comes back, type  spool off  and then  exit.
+-- If it hangs    Ctrl-C ends the statement that hangs. If a prompt comes back (not with </dev/null), type  spool off  and  exit.
 --                The file is good up to there, and says what is missing. kill -9 loses what was not yet written.
 
 set termout off
@@ -52,7 +52,7 @@ whenever oserror exit failure
 spool &ls_file
 whenever oserror continue
 prompt latchscope: reading this instance for about 10 s; Ctrl-C ends a statement that hangs
-prompt latchscope: if the prompt comes back, type  spool off  and then  exit
+prompt latchscope: if a prompt comes back (not with </dev/null), type  spool off  and  exit
 prompt {ls|head|latchscope-spool-1|open|0|}
 set termout off
 

@@ -6,10 +6,10 @@
 -- How to run it  sqlplus / as sysdba @latchscope.sql      (any user with the grants of `latchscope grants` will do)
 --                sql / as sysdba @latchscope.sql          (SQLcl)
 --                In a session of its own. In CDB$ROOT, on the instance that is slow. Then type  exit.
--- What it reads  chain_sessions, library_cache_sessions, library_cache_waiters, row_cache_blockers, sys_context, v$event_name,
---                v$instance, v$latch, v$latch_children, v$latch_misses, v$latchname, v$mutex_sleep,
---                v$osstat, v$parameter, v$rowcache, v$session, v$sga_resize_ops, v$sgastat,
---                v$sys_time_model, v$sysstat, v$system_event, v$undostat, waiting_sessions, x$kqrst
+-- What it reads  latchscope_kqrst, v$event_name, v$instance, v$latch, v$latch_children, v$latch_misses,
+--                v$latchname, v$mutex_sleep, v$osstat, v$rowcache, v$rowcache_parent, v$session,
+--                v$sga_resize_ops, v$sgastat, v$sys_time_model, v$sysstat, v$system_event, v$system_parameter,
+--                v$undostat, x$kqrst, x_$kqrst
 -- What it costs  68 SELECTs, one at a time, in 30 s and what they take themselves; 30 of them one a second at v$session.
 --                Each holds a comment with the word latchscope, by which v$sql shows whose it is.
 --                29 of them are different texts: each is hard parsed once, as SYS if SYS runs this, on the instance that is
@@ -18,7 +18,7 @@
 -- Safety         SELECTs, and blocks that sleep, open a SELECT or name the session. In the database it creates, changes
 --                and locks nothing. Of its own session it changes the module in v$session, which it puts back at the
 --                end, and SET options of SQL*Plus, most of which stay: leave the session afterwards.
--- If it hangs    Ctrl-C ends the statement that hangs. If the prompt comes back, type  spool off  and then  exit.
+-- If it hangs    Ctrl-C ends the statement that hangs. If a prompt comes back (not with </dev/null), type  spool off  and  exit.
 --                The file is good up to there, and says what is missing. kill -9 loses what was not yet written.
 
 set termout off
@@ -86,7 +86,7 @@ whenever oserror exit failure
 spool &ls_file
 whenever oserror continue
 prompt latchscope: reading this instance for about 30 s; Ctrl-C ends a statement that hangs
-prompt latchscope: if the prompt comes back, type  spool off  and then  exit
+prompt latchscope: if a prompt comes back (not with </dev/null), type  spool off  and  exit
 prompt {ls|head|latchscope-spool-1|open|0|}
 set termout off
 

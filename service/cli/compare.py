@@ -28,6 +28,7 @@ from service.cli.common import (
 )
 from service.cli.messages import Answer, fail, say
 from service.client import ServiceClient, ServiceRefused, token_of
+from service.config.load import variable_of
 from service.escape import visible, visible_json
 from service.history.comparison import SETTLE, CannotCompare, ComparedWindows, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
@@ -108,7 +109,7 @@ def mark(
 
 def month(
     which: Annotated[str, typer.Argument(metavar="[MONTH]", help="YYYY-MM, this or last")] = "this",
-    format: Annotated[Literal["text", "json", "html"], typer.Option(help="how to print it; html is one page")] = "text",
+    format: Annotated[Literal["text", "json", "html"], typer.Option(help="html: a page, for > FILE")] = "text",
     store: StoreOption = None,
     config: ConfigOption = CONFIG,
 ) -> None:
@@ -130,9 +131,10 @@ def month(
             "",
             f"Hours of DB time lost by {heading}",
             *(f"{hours(one.hours_lost):>8}  {one.title}" for one in sums),
-        ]
+        ] * bool(sums)
     for each in (each for each in told.troubles if each.outcome != "over"):
-        lines += ["", f"{each.begin:%d %b %H:%M}  {each.database}: {each.title}, {each.outcome}"]
+        lost = f"{hours(each.hours_lost)} h"
+        lines += ["", f"{each.begin:%d %b %H:%M}  {each.database}: {each.title}, {each.outcome}, {lost}"]
         if each.remedy:
             sides = f"hours lost in an hour: {hours(each.lost_before)} before, {hours(each.lost_after)} after"
             lines.append(f"    {each.remedy}; {sides}")
@@ -184,6 +186,8 @@ def _of_store(db: str, sides: Mapping[str, str | None], store: str | None, confi
 @contextmanager
 def opened_store(url: str | None, config: Path, database: str | None = None) -> Iterator[Repository]:
     """The named store, or the one of the configuration. The store and the database, if one is named, must exist."""
+    if url is None and not config.exists() and not variable_of("databases"):
+        fail(f"{config} does not exist; name it with --config, or its store alone with --store URL")
     chosen = None if url is not None else settings_of(config)
     try:
         address = url if chosen is None else chosen.store

@@ -127,7 +127,7 @@ def diagnose(
     until: Annotated[str | None, typer.Option(metavar="TIME", help="of logs: only lines up to then")] = None,
 ) -> None:
     """Diagnose without a connection. Exit 0 if all inputs were read, 2 if one was not; 1 and 3 only with --fail-on…"""
-    form = _form_of(output, format)
+    form = _form_of(output, "json" if as_story else format)
     if output is None and form == "text":
         fit_to_terminal()
     window = _window(since, until)
@@ -137,7 +137,6 @@ def diagnose(
         outcome = inputs.diagnose_all(files, step, window)
     outcome.diagnosed = under_one_name(outcome.diagnosed)
     if as_story:
-        form = "json"
         text: str | None = visible_json(story(short_names(outcome.diagnosed)).model_dump_json(indent=2))
     else:
         text = _printed(outcome, form, single=len(files) == 1, verbose=verbose)
@@ -165,6 +164,8 @@ def _form_of(output: Path | None, given: Format | None) -> Format:
         fail(
             f"-o {name} names a file, not a format; write --format {ENDINGS.get(f'.{name}', name)}, or -o report.{name}"
         )
+    if given is None and (suffix := Path(name).suffix.lower()) not in ("", ".log", *ENDINGS):
+        fail(f"-o {name}: nothing is written as {suffix}; end it with {', '.join(ENDINGS)}, or name a --format")
     return given or ENDINGS.get(Path(name).suffix.lower(), "text")
 
 
@@ -214,7 +215,8 @@ def _written(text: str, output: Path | None, format: Format, force: bool) -> boo
     except OSError as error:
         say(f"latchscope: {unwritten(output, error)}")
         return False
-    say(f"{output}: written, as {format}")
+    other = ENDINGS.get(output.suffix.lower(), format) != format
+    say(f"{output}: written, as {format}{', whatever its name says' if other else ''}")
     return True
 
 

@@ -44,7 +44,7 @@ def grants(
 
 
 def script(
-    seconds: Annotated[int, typer.Option(min=10, max=600, help="seconds between the two snapshots")] = 30,
+    seconds: Annotated[int | None, typer.Option(min=10, max=600, help="between snapshots: 30, with --hang 10")] = None,
     samples: Annotated[
         int, typer.Option(min=0, max=LONGEST_BURST, help="samples of waiting sessions in between, at most one a second")
     ] = 30,
@@ -63,7 +63,7 @@ def script(
         asked = list(questions(_chosen(confirm, catalogue())))
     except ValueError as wrong:
         fail(str(wrong))
-    typer.echo(sqlplus_script(seconds, min(samples, seconds), asked, leave=leave, hang=hang), nl=False)
+    typer.echo(sqlplus_script(seconds, samples, asked, leave=leave, hang=hang), nl=False)
 
 
 def _chosen(ids: str, causes: Mapping[str, Cause]) -> list[Cause]:

@@ -4,7 +4,8 @@ An hour of DB time lost is one session that waited for an hour. The loss of an h
 how long and how bad they were.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -49,8 +50,7 @@ class MonthTrouble(Frozen):
 
 
 class MonthSum(Frozen):
-    """What one database or one cause lost. Of a database `hours_lost` is null where no hour is known; `hours_watched` is of a
-    database alone."""
+    """What one database or one cause lost. `hours_lost` is null where no hour is known; `hours_watched` is of databases alone."""
 
     name: str
     title: str
@@ -60,13 +60,13 @@ class MonthSum(Frozen):
 
 
 class Month(Frozen):
-    """One month of all databases. Problems are those of notice or worse; the most costly of each list is first."""
+    """One month of all databases. Problems are of notice or worse, the most costly first; `hours_lost` is null if unknown."""
 
     begin: datetime
     end: datetime
     title: str
     sentence: str
-    hours_lost: float
+    hours_lost: float | None
     databases: tuple[MonthSum, ...]
     causes: tuple[MonthSum, ...]
     troubles: tuple[MonthTrouble, ...]
@@ -85,9 +85,11 @@ def month_named(text: str, now: datetime) -> Window:
     """The month YYYY-MM up to now, or `this`, or `last`. Raises BadWindow."""
     first = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     begin = {"this": first, "last": (first - timedelta(days=1)).replace(day=1)}.get(text)
-    if begin is None and (len(text) != 7 or (begin := moment(f"{text}-01T00:00Z", now)) >= now):
-        raise BadWindow(f"{text[:40]!r} is no month that has begun; write one such as {now:%Y-%m}, or last")
-    assert begin is not None
+    if begin is None:
+        with suppress(BadWindow):
+            begin = moment(f"{text}-01T00:00Z", now) if len(text) == 7 else None
+        if begin is None or begin >= now:
+            raise BadWindow(f"{text[:40]!r} is no month that has begun; write one such as {now:%Y-%m}, or last")
     return Window(begin, min((begin + timedelta(days=31)).replace(day=1), now))
 
 
@@ -106,31 +108,29 @@ def month(store: Repository, window: Window) -> Month:
         lost = np.concatenate([page.values["waiting"] * page.seconds for page in steps])
         if len(lost) or mine:
             watched = sum(float(np.nansum(page.seconds)) for page in steps) / HOUR
-            cost = {"hours_lost": _hours(lost), "hours_watched": watched}
+            cost = {"hours_lost": _known(lost / HOUR), "hours_watched": watched}
             databases.append(MonthSum(name=name, title=name, troubles=len(mine), **cost))
             parts = _parts(mine, steps, lost, window)
             troubles += [_trouble(store, each, mine, part) for each, part in zip(mine, parts, strict=True)]
     causes = [
-        MonthSum(name=cause, title=it[0].title, troubles=len(it), hours_lost=sum(each.hours_lost or 0.0 for each in it))
+        MonthSum(name=cause, title=it[0].title, troubles=len(it), hours_lost=_known(each.hours_lost for each in it))
         for cause in {each.cause for each in troubles}
         if (it := [each for each in troubles if each.cause == cause])
     ]
     for costly in (databases, causes):
         costly.sort(key=lambda each: (-(each.hours_lost or 0.0), each.name))
     troubles.sort(key=lambda each: (-(each.hours_lost or 0.0), each.database, each.begin))
-    whole, until = (
-        sum(each.hours_lost or 0.0 for each in databases),
-        "" if window.end.day == 1 else f"{window.end:%d %b %H:%M}",
-    )
+    whole = _known(each.hours_lost for each in databases)
+    until = "" if window.end.day == 1 else f"{window.end:%d %b %H:%M}"
     of = [sum(each.outcome == outcome for each in troubles) for outcome in ("remedied", "over", "open")]
-    sentence = (
-        f"{hours(whole)} hours of DB time lost. Databases: {len(databases)}. Problems: {len(troubles)}; remedied: "
-    )
+    lost_in_all = "The hours of DB time lost are unknown" if whole is None else f"{hours(whole)} hours of DB time lost"
+    counts = f"remedied: {of[0]}; over by themselves: {of[1]}; open: {of[2]}"
+    sentence = f"{lost_in_all}. Databases: {len(databases)}. Problems: {len(troubles)}; {counts}."
     return Month(
         begin=window.begin,
         end=window.end,
         title=f"{window.begin:%B %Y}{until and f', until {until} UTC'}",
-        sentence=f"{sentence}{of[0]}; over by themselves: {of[1]}; open: {of[2]}.",
+        sentence=sentence if databases else "Nothing was watched.",
         hours_lost=whole,
         databases=tuple(databases),
         causes=tuple(causes),
@@ -138,9 +138,10 @@ def month(store: Repository, window: Window) -> Month:
     )
 
 
-def _hours(seconds: Values) -> float | None:
-    """Their sum in hours. None if none is known."""
-    return None if np.isnan(seconds).all() else float(np.nansum(seconds)) / HOUR
+def _known(hours: Iterable[float | None]) -> float | None:
+    """The sum of those that are known. None if none is."""
+    known = np.array([*hours], dtype=float)
+    return None if np.isnan(known).all() else float(np.nansum(known))
 
 
 def _parts(mine: Sequence[Episode], steps: Sequence[CurvePage], lost: Values, window: Window) -> Sequence[float | None]:
@@ -151,7 +152,7 @@ def _parts(mine: Sequence[Episode], steps: Sequence[CurvePage], lost: Values, wi
         open_for = np.minimum(ends, millis(each.end or window.end)) - np.maximum(begins, millis(each.begin))
         weights[place] = np.clip(open_for, 0, None) * max(each.peak_share_of_db_time or 0.0, LEAST_PEAK)
     shares = weights / np.maximum(weights.sum(axis=0), np.finfo(float).tiny)
-    return [_hours(np.where(share > 0, share * lost, np.nan)) for share in shares]
+    return [_known(np.where(share > 0, share * lost / HOUR, np.nan)) for share in shares]
 
 
 def _trouble(store: Repository, each: Episode, beside: Sequence[Episode], lost: float | None) -> MonthTrouble:

@@ -247,8 +247,13 @@ def test_diagnose_writes_html_to_stdout_or_to_the_named_file(incident: Path, tmp
     ):
         told = run("diagnose", incident, "-o", tmp_path / f"a{ending}")
         assert (tmp_path / f"a{ending}").read_text(encoding="utf-8").startswith(begins), ending
+    for strange in ("a.pdf", "a.html.gz"):
+        assert "end it with .txt, .json, .md, .html, or" in one_line(
+            run("diagnose", incident, "-o", tmp_path / strange)
+        )
+    as_json = f"{path}: written, as json, whatever its name says\n"
     assert run("diagnose", incident, "--json", "-o", path).stderr == (
-        f"{path} exists already and is replaced; from 0.4.0 on that takes --force\n{path}: written, as json\n"
+        f"{path} exists already and is replaced; from 0.4.0 on that takes --force\n{as_json}"
     )
     assert run("diagnose", incident, "--force", "-o", path).stderr == f"{path}: written, as html\n"
 

@@ -1,5 +1,6 @@
 """`latchscope script` from its options to the diagnosis of what it spooled, with a stand-in for SQL*Plus in between."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,12 @@ from typer.testing import CliRunner
 
 from collectors.demo.scenarios import scenarios
 from rules.cause import catalogue
+from rules.hangs.words import EMERGENCY_PAGE
 from rules.model import Diagnosis
 from service.cli.main import cli
 from service.cli.scripts import questions
 from tests.collectors.sqlplus.sqlplus_standin import SqlPlus
+from tests.paths import ROOT
 
 
 def run(*arguments: str) -> Result:
@@ -69,6 +72,23 @@ def test_script_confirm_refuses_an_id_without_a_query_in_one_line(ids: str, said
     made = run("script", "--confirm", ids.replace("NONE", without))
     assert (made.exit_code, made.stdout) == (2, "")
     assert said in made.stderr and made.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("options", [(), ("--hang",)])
+def test_script_prints_the_file_of_examples_and_names_the_views_of_oracle_that_it_reads(
+    options: tuple[str, ...],
+) -> None:
+    shipped = ROOT / "examples" / "sqlplus" / f"latchscope{'-hang' if options else ''}.sql"
+    text = run("script", *options).stdout
+    assert text == shipped.read_text(encoding="utf-8")
+    head, _, body = text.partition("\n\n")
+    told = head.partition("What it reads  ")[2].partition("What it costs")[0]
+    read = set(re.findall(r"\b(?:from|join|,) +(?:sys\.)?([vx]_?\$\w+|latchscope_kqrst)", body))
+    assert {name.strip("- \n") for name in told.split(",")} == read
+    if options:
+        assert read == {"v$instance", "v$rowcache", "v$rowcache_parent", "v$session"}
+        page = (ROOT / EMERGENCY_PAGE).read_text(encoding="utf-8")
+        assert f"has {text.count(chr(10))} lines: it reads {len(read)} views of Oracle" in page
 
 
 def test_script_samples_at_most_once_a_second() -> None:

@@ -53,11 +53,12 @@ def test_what_nobody_watched_is_unknown_and_an_open_problem_stays_open(store: Re
     told = month(store, Window(at(-3600), at(7200)))
     assert [each.outcome for each in told.troubles] == ["open"] and told.troubles[0].remedy is None
     before = month(store, Window(at(-7200), at(-3600)))
-    assert (before.databases, before.troubles, before.hours_lost) == ((), (), 0.0)
+    assert (before.databases, before.sentence, before.hours_lost) == ((), "Nothing was watched.", None)
     with store.engine.begin() as connection:
         connection.exec_driver_sql("update polls set waiting = null")
     told = month(store, Window(at(-3600), at(7200)))
-    assert (told.databases[0].hours_lost, told.troubles[0].hours_lost) == (None, None)
+    assert told.hours_lost is None and {each.hours_lost for each in (*told.databases, *told.causes)} == {None}
+    assert told.troubles[0].hours_lost is None
     assert told.databases[0].hours_watched == pytest.approx(60 / 3600) and hours(None) == "–"
 
 
@@ -74,7 +75,7 @@ def test_month_has_a_name_and_ends_now_at_the_latest(text: str, begin: str, end:
 def test_what_is_no_month_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(BadWindow) as refused:
         month_named(text, NOW)
-    assert "\n" not in str(refused.value) and "write" in str(refused.value)
+    assert "\n" not in str(refused.value) and "is no month that has begun; write" in str(refused.value)
 
 
 def test_rest_page_and_command_line_tell_the_same_month(store: Repository, stage: Stage, place: Place) -> None:
