@@ -345,13 +345,13 @@ def _decides(diagnosis: Diagnosis, found: list[Finding]) -> Iterator[Paragraph]:
 
 
 HALF, MOST_NAMED = 0.6, 3
-"""The band of five of ten or more; and the caches that are named where the same is said of several."""
+"""The band of five of ten or more; and the caches that are named where several have the same words."""
 
 
 def maybe(diagnosis: Diagnosis) -> Iterator[Paragraph]:
     """What may be behind the problems for which nothing is found, and what would decide between the names.
 
-    Problems of which the same is said share a paragraph. Beside a finding all this is for whoever reads on.
+    Problems with the same words share a paragraph. Beside a finding all this is for whoever reads on.
     """
     beside = any(finding.severity is not Severity.INFO for finding in diagnosis.findings)
     known, lists = {each.cache for each in diagnosis.troubles if each.cache}, dict[str, list[str]]()
