@@ -351,7 +351,7 @@ HALF, MOST_NAMED = 0.6, 3
 def maybe(diagnosis: Diagnosis) -> Iterator[Paragraph]:
     """What may be behind the problems for which nothing is found, and what would decide between the names.
 
-    Problems with the same words share a paragraph. Beside a finding all this is for whoever reads on.
+    Problems with the same words share a paragraph. Beside a finding all this is for those who read on.
     """
     beside = any(finding.severity is not Severity.INFO for finding in diagnosis.findings)
     known, lists = {each.cache for each in diagnosis.troubles if each.cache}, dict[str, list[str]]()
