@@ -121,6 +121,10 @@ class _Section:
         return f"'{{ls|{part}|{self.view}|'"
 
 
+BY_RELEASE = ("select\n@SWITCHES@", "-- How to wait", "-- What the release")
+"""How the parts of the template begin that choose among texts."""
+
+
 def sqlplus_script(
     seconds: int | None = None,
     looks: int = 30,
@@ -173,13 +177,9 @@ def sqlplus_script(
         "SECTIONS": "\n".join(blocks),
     }
     text = TEMPLATE.read_text(encoding="utf-8")
-    if not values["SWITCHES"]:  # each view has one text
-        text = re.sub(
-            r"^\nselect\n@SWITCHES@.*?^/\n\n|^-- (?:How to wait|What the release).*?\n\n",
-            "",
-            text,
-            flags=re.MULTILINE | re.DOTALL,
-        )
+    if not values["SWITCHES"]:  # each view has one text, so nothing is decided by the release
+        text = "\n\n".join(part for part in text.split("\n\n") if not part.startswith(BY_RELEASE))
+        text = text.replace("noprint\n\ndefine", "noprint\ndefine")
     for name, value in values.items():
         text = text.replace(f"@{name}@", value)
     return text

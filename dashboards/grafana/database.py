@@ -18,7 +18,6 @@ from shared import (
     S,
     chosen,
     firing,
-    highest,
     largest,
     outage,
     peak,
@@ -186,7 +185,6 @@ def _where() -> list[Json]:
         "db_location:latchscope_latch_location_sleeps:rate5m",
         "db_location:latchscope_mutex_sleeps:rate5m",
     )
-    by = "<by>surface, cache"
     return [
         panels.row("Where the time goes"),
         panels.timeseries(
@@ -198,14 +196,6 @@ def _where() -> list[Json]:
             panels.query(
                 peak(f"{recorded('db_surface:latchscope_impact_sessions:avg5m', 'surface')} > 0"), "{{surface}}<legend>"
             ),
-            w=8,
-        ),
-        panels.timeseries(
-            "What each cache costs",
-            "Share of DB time of each cache with a problem, at the worst poll of each step: two caches may be hot at once.",
-            "percentunit",
-            highest(f"max by ({by}) ({within('latchscope_trouble_impact_ratio')})", by, "{{cache}} {{surface}}"),
-            steps=panels.BY_SHARE,
             w=8,
         ),
         panels.timeseries(

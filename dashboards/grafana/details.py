@@ -182,9 +182,15 @@ def _caches() -> Json:
     lookups, loads = "db_cache:latchscope_rowcache_lookups:rate5m", "db_cache:latchscope_rowcache_getmisses:rate5m"
     entries, undo = "latchscope_rowcache_entries_used", 'cache="dc_rollback_segments"'
     events, seconds = "db_event:latchscope_wait_events:rate5m", "db_event:latchscope_wait_event_seconds:rate5m"
-    graph = partial(timeseries, w=8)
+    graph, parts = partial(timeseries, w=8), "<by>surface, cache"
     return folded(
         "Caches and waits in detail",
+        graph(
+            "What each cache costs",
+            "Share of DB time of each cache with a problem, at the worst poll of each step: two caches may be hot at once.",
+            "percentunit",
+            highest(f"max by ({parts}) ({within('latchscope_trouble_impact_ratio')})", parts, "{{cache}} {{surface}}"),
+        ),
         graph(
             "Look-ups that loaded the entry",
             "Share of look-ups that did not find the entry and had to read it from the dictionary. A 5 min mean.",

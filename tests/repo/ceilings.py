@@ -194,7 +194,7 @@ CEILINGS: Sequence[Ceiling] = (
     Ceiling("product lines for each comment", lines_per_comment, 107, None),
     Ceiling("one-line functions with one caller", one_line_helpers, 130, None),
     Ceiling("packages of all extras", packages, 58, 60),
-    Ceiling("lines of tests", lambda: lines(".py", "tests"), 74_930, 52_000, TRIED),
+    Ceiling("lines of tests", lambda: lines(".py", "tests"), 74_935, 52_000, TRIED),
     Ceiling("lines of Python below dashboards", lambda: lines(".py", "dashboards"), 1_925, None, HELD),
     Ceiling("lines of decisions and changes", lambda: lines(".md", "DECISIONS.md", "CHANGELOG.md"), 500, 260, MERGED),
     Ceiling("lines of docs", lambda: lines(".md", "docs"), 5_695, 6_000),

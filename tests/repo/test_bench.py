@@ -47,7 +47,8 @@ def test_tiny_form_runs_and_its_tables_hold_figures(name: str) -> None:
     for table in drawn:
         rows = [[str(cell) for cell in row] for row in zip(*(column.cells for column in table.columns), strict=True)]
         assert rows and all(row[0] for row in rows), table.title
-        assert [row for row in rows if any(map(WRONG.search, row))] == []
+        # The first cell may be a line of code, which has words of its own.
+        assert [row for row in rows if any(map(WRONG.search, row[1:]))] == []
         assert any(re.search(r"\d", cell) for row in rows for cell in row), table.title
 
 

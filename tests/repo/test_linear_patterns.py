@@ -181,8 +181,6 @@ OURS = {
     "collectors.registry._BRANCH": "statements of this repository",
     "collectors.statement._TOKEN": "statements of this repository",
     "service.web.pages.docs._INLINE": "pages of this repository",
-    "service.web.pages.export._SVG": "our own drawing, in which names are escaped",
-    "service.web.pages.export._UNIT": "our own drawing, in which names are escaped",
     "rules.formatting._SLOT": "sentences of this repository",
     "service.cli.main: said": "the words of who gave the command",
 }
