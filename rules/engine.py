@@ -292,7 +292,8 @@ class Judgement:
 
 
 def _short(finding: Finding) -> tuple[object, ...]:
-    return finding.cause, finding.severity, finding.cache, finding.child
+    """What a finding says, and how sure it is: a verdict is held only while neither changes."""
+    return finding.cause, finding.severity, finding.cache, finding.child, finding.identity, finding.confidence
 
 
 def _candidates(context: SignalContext, causes: Mapping[str, Cause], verdict: Diagnosis) -> tuple[Candidate, ...]:

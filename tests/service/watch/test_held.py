@@ -15,9 +15,8 @@ SEED, SERIES, TOGETHER = 70, 1100, 4
 DRAWN = Random(SEED).sample(range(SERIES), SERIES // 20)
 LATER = {534: {"findings", "stored episodes", "stored changes", "metrics"}}
 LATER[664] = LATER[534]
-LATER |= {number: {"stored headline", "metrics"} for number in (782, 936, 1090)}
-"""Series → what differs for a poll or more: a second cause beside a lasting one is found up to a minute later, or a headline does
-not name it yet. An entry may leave this list; none may come."""
+"""Series → what differs for a poll or more, as a second cause beside a lasting one is found up to a minute later. An entry may
+leave this list; none may come."""
 
 
 def series(number: int, noise: float = 0.0) -> Series:
