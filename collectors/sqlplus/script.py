@@ -179,7 +179,6 @@ def sqlplus_script(
     text = TEMPLATE.read_text(encoding="utf-8")
     if not values["SWITCHES"]:  # each view has one text, so nothing is decided by the release
         text = "\n\n".join(part for part in text.split("\n\n") if not part.startswith(BY_RELEASE))
-        text = text.replace("noprint\n\ndefine", "noprint\ndefine")
     for name, value in values.items():
         text = text.replace(f"@{name}@", value)
     return text

@@ -41,8 +41,6 @@ set flush on
 -- What the release decides: a text that is not for it is commented out. Oldest texts, should the release be hidden.
 @DEFINES@
 
-column ls_file new_value ls_file noprint
-
 select
 @SWITCHES@
        null as nothing
@@ -53,6 +51,7 @@ select
           from v$instance)
 /
 
+column ls_file new_value ls_file noprint
 define ls_file = latchscope.txt
 select 'latchscope_' || translate(lower(sys_context('userenv', 'instance_name')), 'x/\:*?"<>| ', 'x')
        || '_' || to_char(sysdate, 'YYYYMMDD_HH24MISS') || '.txt' as ls_file

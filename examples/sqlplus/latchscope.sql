@@ -56,8 +56,6 @@ define ls_from_18 = '--'
 column ls_below_18 new_value ls_below_18 noprint
 define ls_below_18 = '/* */'
 
-column ls_file new_value ls_file noprint
-
 select
        case when release >= 12010000 then '/* */' else '--' end as ls_from_12_1,
        case when release >= 12010000 then '--' else '/* */' end as ls_below_12_1,
@@ -73,6 +71,7 @@ select
           from v$instance)
 /
 
+column ls_file new_value ls_file noprint
 define ls_file = latchscope.txt
 select 'latchscope_' || translate(lower(sys_context('userenv', 'instance_name')), 'x/\:*?"<>| ', 'x')
        || '_' || to_char(sysdate, 'YYYYMMDD_HH24MISS') || '.txt' as ls_file
