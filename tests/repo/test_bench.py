@@ -47,8 +47,8 @@ def test_tiny_form_runs_and_its_tables_hold_figures(name: str) -> None:
     for table in drawn:
         rows = [[str(cell) for cell in row] for row in zip(*(column.cells for column in table.columns), strict=True)]
         assert rows and all(row[0] for row in rows), table.title
-        # The first cell may be a line of code, which has words of its own.
-        assert [row for row in rows if any(map(WRONG.search, row[1:]))] == []
+        figures = [row[1:] if " → " in row[0] else row for row in rows]  # a changed line of code has words of its own
+        assert [row for row in figures if any(map(WRONG.search, row))] == []
         assert any(re.search(r"\d", cell) for row in rows for cell in row), table.title
 
 
