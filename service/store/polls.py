@@ -25,7 +25,6 @@ WIDTHS: Mapping[str, int] = {"5m": 300, "1h": 3600}
 """Seconds of a step."""
 FINEST_FOR: Sequence[tuple[timedelta, Resolution]] = ((timedelta(hours=2), "poll"), (timedelta(days=3), "5m"))
 """The longest time with an automatic resolution. Beyond it, hours."""
-FINER: Mapping[Resolution, Resolution] = {"1h": "5m", "5m": "poll"}
 
 
 class BadCursor(ValueError):

@@ -135,10 +135,11 @@ def examined_poll(
     """
     delta = change if isinstance(change, Delta) else None
     known = usual(delta.basis.end) if delta and delta.basis.end else {}
-    quiet = before is not None and before.verdict.severity is Severity.INFO and before.map.lasts
-    caches = before.map if before and quiet else cache_map(delta or since_startup(snapshot))
+    kept = before.map if before and before.verdict.severity is Severity.INFO and before.map.lasts else None
+    caches = kept or cache_map(delta or since_startup(snapshot))
     standing = held(change, known, caches, before.examined) if before else None
-    caches = cache_map(delta or since_startup(snapshot)) if quiet and not standing else caches
+    if kept and not standing:  # a judgement has the map of its own interval
+        caches = cache_map(delta or since_startup(snapshot))
     return Published(
         snapshot=snapshot,
         delta=delta,
