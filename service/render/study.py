@@ -1,8 +1,7 @@
 """Studies for people: the result of each as a page of sentences, tables and charts, and that page as text."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from math import floor, log10
 from textwrap import wrap as wrapped
 from typing import Any
@@ -21,7 +20,7 @@ from rules.studies.partitions import (
 )
 from rules.studies.scaling import BENT, HeldOut, LikeForLike, ScalingGroup, ScalingStudy
 
-# The common form of every study: an answer, sentences, tables and charts. Text and HTML draw the same page.
+# The common form of every study: an answer, sentences, tables and charts. HTML draws the charts, text has the tables.
 
 HUGE = 1e8
 """From here on a number is written with its power of ten."""
@@ -583,138 +582,6 @@ def _scaling_limits(study: ScalingStudy) -> Iterator[str]:
     )
 
 
-Study = ScalingStudy | PartitionStudy | ParallelStudy | CpuStudy | TimerStudy
-
-
-def page_of(study: Study) -> StudyPage:
-    """The page of a study, whichever it is."""
-    pages: Mapping[str, Callable[[Any], StudyPage]] = {
-        "scaling": scaling_page,
-        "partitions": partitions_page,
-        "parallel": parallel_page,
-        "cpu": cpu_page,
-        "timer": timer_page,
-    }
-    return pages[study.study](study)
-
-
-# A study as text for a terminal: at most 100 columns, with charts of characters, and only letters in a pipe.
-
-WIDTH = 100
-MARKS = "ox+*#@%&"
-COLUMNS, LINES = 72, 12
-SCALE = 9
-"""Columns of the upright axis."""
-LONGEST_NAME = 44
-
-
-def as_text(page: StudyPage) -> str:
-    """The answer, its basis, and what the figures do not say."""
-    told = [*wrap(page.answer), ""]
-    told += [line for finding in page.findings for line in wrap(finding, "- ", "  ")]
-    for part in page.parts:
-        drawn = (
-            table(part) if isinstance(part, StudyTable) else lines(part) if isinstance(part, StudyLines) else bars(part)
-        )
-        told += ["", *drawn]
-    if page.limits:
-        told += ["", "Limits", *(line for limit in page.limits for line in wrap(limit, "- ", "  "))]
-    return "\n".join(line.rstrip() for line in told)
-
-
-def table(part: StudyTable) -> list[str]:
-    rows = [part.headings, *part.rows]
-    rows = [tuple(_short(cell) if i < part.words else cell for i, cell in enumerate(row)) for row in rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(part.headings))]
-    between = "  " if sum(widths) + 2 * (len(widths) - 1) <= WIDTH else " "
-    laid = [
-        between.join(
-            cell.ljust(width) if i < part.words else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
-    return [*wrap(part.title), *(line[:WIDTH] for line in laid)]
-
-
-def bars(part: StudyBars) -> list[str]:
-    names = [_short(name) for name, _ in part.amounts]
-    wide = max(map(len, names))
-    top = max(value for _, value in part.amounts) or 1.0
-    room = WIDTH - wide - 14
-    return [
-        *wrap(f"{part.title} ({part.unit})"),
-        *(
-            f"{name.ljust(wide)}  {'#' * max(1, round(value / top * room))} {tick(value)}"
-            for name, (_, value) in zip(names, part.amounts, strict=True)
-        ),
-    ]
-
-
-def lines(part: StudyLines) -> list[str]:
-    """The chart: a mark for each point, dots between them, and a legend."""
-    if not part.points:
-        return [*wrap(part.title), "(nothing above zero to draw)"]
-    grid = [[" "] * COLUMNS for _ in range(LINES)]
-    for mark, curve in zip(MARKS, part.curves, strict=False):
-        places = [_cell(part, x, y) for x, y in part.drawn(curve)]
-        for (left, first), (right, last) in pairwise(places):
-            for column in range(left + 1, right):
-                line = round(first + (last - first) * (column - left) / (right - left))
-                grid[line][column] = "." if grid[line][column] == " " else grid[line][column]
-        for column, line in places:
-            grid[line][column] = mark if grid[line][column] in " ." else "="
-    low, high = part.span_y()
-    middle = (low * high) ** 0.5 if part.log_y else (low + high) / 2
-    named = {0: tick(high), LINES // 2: tick(middle), LINES - 1: tick(low)}
-    drawn = [f"{named.get(i, ''):>{SCALE}} |{''.join(cells)}" for i, cells in enumerate(grid)]
-    legend = [f"{mark} {_short(curve.name)}" for mark, curve in zip(MARKS, part.curves, strict=False)]
-    return [
-        *wrap(part.title),
-        *drawn,
-        f"{'':>{SCALE}} +{'-' * COLUMNS}",
-        f"{'':>{SCALE}}  {_axis(part)}",
-        *_legend([*legend, f"({_short(part.x)})"]),
-    ]
-
-
-def _cell(part: StudyLines, x: float, y: float) -> tuple[int, int]:
-    across, up = part.place(x, y)
-    return round(across * (COLUMNS - 1)), round((1 - up) * (LINES - 1))
-
-
-def _axis(part: StudyLines) -> str:
-    """The values of x below their columns, as many as fit."""
-    axis, free = [" "] * (COLUMNS + 8), 0
-    for x in sorted({x for x, _ in part.points}):
-        words, column = tick(x), _cell(part, x, part.points[0][1])[0]
-        if column >= free:
-            axis[column : column + len(words)] = words
-            free = column + len(words) + 1
-    return "".join(axis).rstrip()
-
-
-def _legend(names: Sequence[str]) -> list[str]:
-    """Names side by side. Line breaks only between them."""
-    lines = [""]
-    for name in names:
-        if lines[-1] and len(lines[-1]) + len(name) + 3 > WIDTH - SCALE - 2:
-            lines.append("")
-        lines[-1] += f"   {name}" if lines[-1] else name
-    return [f"{'':>{SCALE}}  {line}" for line in lines]
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-
-
-def wrap(words: str, indent: str = "", further: str = "") -> list[str]:
-    """The words in lines of at most WIDTH. An address is broken only if it is longer than a line."""
-    whole = words.replace(" %", "\u00a0%")  # a number stays with its sign
-    laid = wrapped(whole, WIDTH, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False)
-    return [line.replace("\u00a0", " ") for line in laid]
-
-
 # The timer study as a page.
 
 
@@ -776,3 +643,57 @@ def _chart(study: TimerStudy, need: str) -> StudyLines:
         ),
         log_x=True,
     )
+
+
+Study = ScalingStudy | PartitionStudy | ParallelStudy | CpuStudy | TimerStudy
+
+
+def page_of(study: Study) -> StudyPage:
+    """The page of a study, whichever it is."""
+    pages: Mapping[str, Callable[[Any], StudyPage]] = {
+        "scaling": scaling_page,
+        "partitions": partitions_page,
+        "parallel": parallel_page,
+        "cpu": cpu_page,
+        "timer": timer_page,
+    }
+    return pages[study.study](study)
+
+
+# A study as text for a terminal: at most 100 columns, and only letters in a pipe. Its charts are in the HTML page.
+
+WIDTH = 100
+LONGEST_NAME = 44
+
+
+def as_text(page: StudyPage) -> str:
+    """The answer, its basis, and what the figures do not say."""
+    said = [*wrap(page.answer), ""]
+    said += [line for finding in page.findings for line in wrap(finding, "- ", "  ")]
+    said += [line for part in page.parts if isinstance(part, StudyTable) for line in ("", *table(part))]
+    if page.limits:
+        said += ["", "Limits", *(line for limit in page.limits for line in wrap(limit, "- ", "  "))]
+    return "\n".join(line.rstrip() for line in said)
+
+
+def table(part: StudyTable) -> list[str]:
+    names = [[_short(name) for name in row[: part.words]] for row in (part.headings, *part.rows)]
+    rows = [(*name, *row[part.words :]) for name, row in zip(names, (part.headings, *part.rows), strict=True)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    between = "  " if sum(widths) + 2 * (len(widths) - 1) <= WIDTH else " "
+    laid = (
+        between.join(f"{cell:{'<' if i < part.words else '>'}{widths[i]}}" for i, cell in enumerate(row))
+        for row in rows
+    )
+    return [*wrap(part.title), *(line[:WIDTH] for line in laid)]
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def wrap(words: str, indent: str = "", further: str = "") -> list[str]:
+    """The words in lines of at most WIDTH. An address is broken only if it is longer than a line."""
+    whole = words.replace(" %", "\u00a0%")  # a number stays with its sign
+    laid = wrapped(whole, WIDTH, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False)
+    return [line.replace("\u00a0", " ") for line in laid]

@@ -100,7 +100,6 @@ MISTAKES = (
     CommonMistake(
         "missing token file", "mcp --token-file none --url http://127.0.0.1:1", "name the file that holds your token"
     ),
-    CommonMistake("init where nobody answers", "init", "--dsn and --password-file or --password-env must be given"),
     CommonMistake(
         "output that cannot be written", "diagnose {incident} -o no/folder/x", "make the folder no/folder first"
     ),

@@ -1,4 +1,4 @@
-"""A study on a terminal: at most 100 columns, every point on its chart, and names without effect."""
+"""A study on a terminal: at most 100 columns, names without effect, and numbers that tell something."""
 
 import pytest
 
@@ -8,9 +8,6 @@ from rules.studies.parallel import parallel_study, timer_study
 from rules.studies.partitions import partition_study
 from rules.studies.scaling import claim_of, scaling_study
 from service.render.study import (
-    COLUMNS,
-    LINES,
-    SCALE,
     WIDTH,
     StudyBars,
     StudyCurve,
@@ -18,11 +15,9 @@ from service.render.study import (
     StudyPage,
     StudyTable,
     as_text,
-    bars,
     cpu_page,
     duration,
     figure,
-    lines,
     parallel_page,
     partitions_page,
     round_up,
@@ -44,22 +39,13 @@ def test_page_is_the_answer_then_findings_parts_and_limits() -> None:
     ]  # fmt: skip
 
 
-def test_no_line_is_longer_than_the_width() -> None:
-    chart = StudyLines(LONG, LONG, tuple(StudyCurve(f"{LONG}{i}", ((1, i), (9, 2))) for i in range(9)))
-    page = StudyPage(
-        LONG,
-        LONG * 3,
-        (LONG * 3,),
-        (
-            StudyTable(LONG, (LONG,) * 3, ((LONG,) * 3,), words=3),
-            chart,
-            StudyBars(LONG, LONG, ((LONG, 3.0), ("b", 0.0))),
-        ),
-        (LONG * 3,),
-    )
-    told = as_text(page).split("\n")
-    assert max(map(len, told)) <= WIDTH
-    assert any(len(line) > WIDTH - 10 for line in told)
+def test_no_line_is_longer_than_the_width_and_charts_are_for_pages() -> None:
+    drawn = (StudyLines(LONG, LONG, (StudyCurve(LONG, ((1, 1), (9, 2))),)), StudyBars(LONG, LONG, ((LONG, 3.0),)))
+    rows = StudyTable(LONG, (LONG,) * 3, ((LONG,) * 3,), words=3)
+    told = as_text(StudyPage(LONG, LONG * 3, (LONG * 3,), (rows, *drawn), (LONG * 3,)))
+    assert max(map(len, told.split("\n"))) <= WIDTH
+    assert any(len(line) > WIDTH - 10 for line in told.split("\n"))
+    assert told == as_text(StudyPage(LONG, LONG * 3, (LONG * 3,), (rows,), (LONG * 3,)))
 
 
 def test_percent_sign_stays_with_its_number_and_numbers_of_a_table_end_below_each_other() -> None:
@@ -67,39 +53,6 @@ def test_percent_sign_stays_with_its_number_and_numbers_of_a_table_end_below_eac
     assert as_text(page).split("\n")[1] == "50.33 % and more"
     told = table(StudyTable("t", ("name", "value"), (("a", "1"), ("b", "1,000"))))
     assert told == ["t", "name  value", "a         1", "b     1,000"]
-
-
-def test_chart_puts_every_point_where_it_belongs() -> None:
-    told = lines(
-        StudyLines("t", "n", (StudyCurve("up", ((1, 0), (2, 50), (3, 100))), StudyCurve("flat", ((1, 100), (3, 0)))))
-    )
-    assert told[0] == "t"
-    grid = [line[SCALE + 2 :].ljust(COLUMNS) for line in told[1 : LINES + 1]]
-    assert (grid[0][0], grid[0][-1], grid[-1][0], grid[-1][-1]) == ("x", "o", "o", "x")
-    assert sum(line.count("o") for line in grid) == 3
-    assert told[1].startswith("      100 |") and told[LINES].startswith("        0 |")
-    assert told[LINES + 2].split() == ["1", "2", "3"] and told[LINES + 3].split("   ")[-1] == "(n)"
-
-
-def test_chart_marks_points_of_two_curves_on_one_place_as_shared_and_says_if_it_has_none() -> None:
-    told = "\n".join(
-        lines(StudyLines("t", "n", (StudyCurve("a", ((1, 1), (2, 2))), StudyCurve("b", ((1, 1), (2, 1))))))
-    )
-    assert told.count("=") == 1
-    assert lines(StudyLines("t", "n", (StudyCurve("a", ((1, 0),)),), log_y=True)) == [
-        "t",
-        "(nothing above zero to draw)",
-    ]
-
-
-@pytest.mark.parametrize(("amounts", "longest"), [((("a", 1.0), ("bb", 2.0)), "bb"), ((("a", 0.0), ("bb", 0.0)), "a")])
-def test_bars_are_as_long_as_their_values(amounts: tuple[tuple[str, float], ...], longest: str) -> None:
-    told = bars(StudyBars("t", "times", amounts))
-    assert told[0] == "t (times)"
-    lengths = {line.split()[0]: line.count("#") for line in told[1:]}
-    assert max(lengths, key=lambda name: lengths[name]) == longest and min(lengths.values()) >= 1
-    if amounts[1][1]:
-        assert lengths["bb"] == pytest.approx(2 * lengths["a"], abs=1)
 
 
 HEADER = "machine,release,processes,throughput,gets,misses,sleeps,wait_us,seconds,hardware_threads,pct_linear\n"
