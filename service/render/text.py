@@ -1,18 +1,18 @@
 """A Diagnosis as text for a terminal and as Markdown for a ticket: what to do first, then the steps that led there."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rules.base import FOUNDED_ON
 from rules.cause import AnyOf, Cause, Condition
 from rules.changes import told
 from rules.confirmation import speaks_against
-from rules.explain.story import LABELS, story, tell
+from rules.explain.story import LABELS, Paragraph, story, tell
 from rules.formatting import compared, percent, sentence
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity
 from rules.remedy import Texts, where
-from service.escape import inline, pasted, row, visible
+from service.escape import fenced, inline, pasted, row, visible
 from service.intake.inputs import DiagnosedInput, short_names
 from service.render.parts import (
     CLOSE,
@@ -25,6 +25,8 @@ from service.render.parts import (
     chain,
     circumstances,
     closest,
+    code_lines,
+    columns,
     cost_beside,
     elsewhere,
     hang_steps,
@@ -38,15 +40,84 @@ from service.render.parts import (
     steps_of,
     steps_of_every_release,
     titled,
+    tree_parts,
     why_low,
     wrapped,
 )
-from service.render.short import MOST_LINES, first_lines, first_list
 from service.render.summary import HEADINGS, groups, lines, same_interval, troubles, worst_first
-from service.render.wait_chain import tree_parts
 
 BLOCKER, LOG = "blocker", "From the log"
 LOGS = ("alert log", "trace")
+
+# The first screen of a story in a terminal, and in Markdown a list. The rest is behind `-v`.
+
+MOST_LINES = 12
+"""With the line that names the input and the one that says how to read on."""
+HEAVIEST = 9
+"""The weight of what is never left out; its statements go last."""
+
+
+def first_lines(paragraphs: Sequence[Paragraph], most: int | None) -> list[str]:
+    """The paragraphs as lines, at most `most`. The lightest lose sentences, then statements; of weight 5 and less all goes."""
+    shown = list(paragraphs)
+    lines = [_lines(each) for each in shown]
+    for cut, weights in _CUTS if most is not None else ():
+        for place in sorted(range(len(shown)), key=lambda place: (shown[place].weight, -place)):
+            if shown[place].weight in weights and sum(map(len, lines)) > (most or 0):
+                shown[place] = cut(shown[place])
+                lines[place] = _lines(shown[place])
+    return [line for each in lines for line in each]
+
+
+def _lines(paragraph: Paragraph) -> list[str]:
+    label = f"{paragraph.label}: " if paragraph.label else ""
+    lines = wrapped(f"{label}{paragraph.words}") if paragraph.words else []
+    for place, code in enumerate(paragraph.code):
+        lines += code_lines(code, "  ", whole=place > 0)
+    return lines
+
+
+def _sentences(paragraph: Paragraph) -> Paragraph:
+    """Its first sentence; of the weightiest the first two."""
+    if not paragraph.words:
+        return paragraph
+    kept = paragraph.words.split(". ")[: 2 if paragraph.weight == HEAVIEST else 1]
+    words = ". ".join(kept)
+    return replace(paragraph, words=words if words.endswith((".", "?")) else f"{words}.")
+
+
+def _without_code(paragraph: Paragraph) -> Paragraph:
+    return replace(paragraph, code=())
+
+
+def _without_pair(paragraph: Paragraph) -> Paragraph:
+    """Without a check and its command. Neither is shown alone."""
+    return replace(paragraph, code=()) if len(paragraph.code) > 1 else paragraph
+
+
+def _left_out(paragraph: Paragraph) -> Paragraph:
+    return replace(paragraph, words="", code=())
+
+
+_CUTS = (
+    (_sentences, range(9)),
+    (_left_out, range(6)),
+    (_without_code, range(9)),
+    (_sentences, range(10)),
+    (_left_out, range(7)),
+    (_without_pair, range(10)),
+    (_left_out, range(8)),
+    (_without_code, range(10)),
+)
+"""What is cut one after the other until the lines fit, and of which weights."""
+
+
+def first_list(paragraphs: Sequence[Paragraph]) -> Iterator[str]:
+    """The same as a list in Markdown, whole."""
+    for each in paragraphs:
+        yield f"- {f'**{each.label}**: ' if each.label else ''}{inline(each.words)}"
+        yield from (f"\n{fenced(' '.join(code.split()), indent='  ')}\n" for code in each.code)
+
 
 # Several inputs: each cause once per confidence and advice, with the figures of its worst input and the names of the
 # others.
@@ -152,14 +223,6 @@ def tally(diagnosed: Sequence[DiagnosedInput]) -> str:
     return f"{len(diagnosed)} inputs: {', '.join([*many, *([f'{unjudged} cannot be judged'] if unjudged else [])])}"
 
 
-def table(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
-    """One line for each input, by database in order of time. It is never wrapped, so that it can be searched and sorted."""
-    rows = [HEADINGS, *(line.cells for line in lines(diagnosed))]
-    widths = [max(len(cells[column]) for cells in rows) for column in range(len(HEADINGS))]
-    for cells in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
-
-
 def unjudged(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
     """Which inputs could not be judged, why, and the way out; those of one reason together."""
     grouped: dict[tuple[str, str], list[str]] = {}
@@ -215,7 +278,7 @@ def _text_of_several(diagnosed: Sequence[DiagnosedInput], verbose: bool) -> Iter
     shared = common_notes(diagnosed)
     yield from wrapped(f"{tally(diagnosed)}.")
     yield ""
-    yield from table(diagnosed)
+    yield from columns([HEADINGS, *(line.cells for line in lines(diagnosed))])
     yield ""
     if verbose:
         for entry in worst_first(diagnosed):

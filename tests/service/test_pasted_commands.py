@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from service.cli.diagnose import Format, _printed
 from service.escape import fenced
 from service.intake.inputs import diagnose_data
-from service.render.short import MOST_LINES
+from service.render.text import MOST_LINES
 from tests.paths import DATA
 
 CAPTURE = DATA / "hangs-4" / "K05_waits_rdbms_ipc_reply.json"

@@ -12,8 +12,7 @@ import pytest
 
 from rules.explain.story import LABELS, story
 from service.intake.inputs import InputResults, diagnose_all
-from service.render.short import first_list
-from service.render.text import as_markdown, as_text
+from service.render.text import as_markdown, as_text, first_list
 from service.web.pages.export import as_html
 from service.web.pages.verdict import BESIDE
 from tests.paths import DATA, INCIDENT_FOLDER, PROBES, REPORTS, STORM
