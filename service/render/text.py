@@ -131,16 +131,21 @@ class CauseShown:
 
     worst: DiagnosedInput
     others: tuple[DiagnosedInput, ...]
+    differs_from: str = ""
+    """An input that was shown before: of the same cause on the same database, with another figure in what to do."""
 
     @property
-    def holds_for(self) -> str:
-        """Which other inputs it holds for, as a sentence; empty where there is none."""
-        if not self.others:
-            return ""
+    def beside(self) -> str:
+        """Which other inputs it holds for, and whose figures differ; empty where there is nothing to say."""
+        said = []
         found = troubles(self.worst.diagnosis)
-        what = f"The same cause, confidence {found[0].confidence}," if found else "No known cause either"
-        inputs = "1 other input" if len(self.others) == 1 else f"{len(self.others)} other inputs"
-        return f"{what} in {inputs}: {', '.join(map(self._named, self.others))}"
+        if self.others:
+            what = f"The same cause, confidence {found[0].confidence}," if found else "No known cause either"
+            inputs = "1 other input" if len(self.others) == 1 else f"{len(self.others)} other inputs"
+            said.append(f"{what} in {inputs}: {', '.join(map(self._named, self.others))}.")
+        if self.differs_from:
+            said.append(f"What to do is by the figures of {self.worst.name}; {self.differs_from} has others.")
+        return " ".join(said)
 
     def _named(self, other: DiagnosedInput) -> str:
         """Its name, and why its confidence is low if the worst has another reason."""
@@ -161,7 +166,18 @@ def causes_shown(diagnosed: Sequence[DiagnosedInput]) -> list[CauseShown]:
             found.setdefault(key, []).append(entry)
         elif _unexplained(entry) and _explaining(entry, diagnosed) is None:
             found.setdefault((), []).append(entry)
-    return [CauseShown(worst, tuple(others)) for worst, *others in found.values()]
+    shown: list[CauseShown] = []
+    for worst, *others in found.values():
+        before = (each.worst for each in shown if _other_figures(worst.diagnosis, each.worst.diagnosis))
+        shown.append(CauseShown(worst, tuple(others), next((each.name for each in before), "")))
+    return shown
+
+
+def _other_figures(one: Diagnosis, other: Diagnosis) -> bool:
+    """Whether both are of one database and name one cause, with different words of what to do."""
+    mine, theirs = troubles(one)[:1], troubles(other)[:1]
+    same = one.database == other.database and [each.cause for each in mine] == [each.cause for each in theirs]
+    return same and [each.do_now for each in mine] != [each.do_now for each in theirs]
 
 
 def _advice(diagnosis: Diagnosis, finding: Finding) -> tuple[object, ...]:
@@ -285,7 +301,7 @@ def _text_of_several(diagnosed: Sequence[DiagnosedInput], verbose: bool) -> Iter
             yield from _text(entry, True, shared)
     else:
         for shown in causes_shown(diagnosed):
-            yield from _text(shown.worst, False, shared, shown.holds_for)
+            yield from _text(shown.worst, False, shared, shown.beside)
         yield from paragraphs([*explained_elsewhere(diagnosed), *unjudged(diagnosed)])
     for note in _notes_of_databases(diagnosed):
         yield from wrapped(f"Note: {note}")
@@ -301,7 +317,7 @@ def _markdown_of_several(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
     yield from (row(line.cells) for line in lines(diagnosed))
     yield ""
     for shown in causes_shown(diagnosed):
-        yield from _markdown(shown.worst, shared, shown.holds_for)
+        yield from _markdown(shown.worst, shared, shown.beside)
     also = (*explained_elsewhere(diagnosed), *unjudged(diagnosed))
     for statement in (*also, *_notes_of_databases(diagnosed), *(f"On all inputs: {note}" for note in shared)):
         yield f"> {inline(statement)}\n"
@@ -372,7 +388,7 @@ def _condition(condition: Condition) -> str:
 def _text(diagnosed: DiagnosedInput, verbose: bool, shared: Sequence[str], others: str = "") -> Iterator[str]:
     diagnosis = diagnosed.diagnosis
     named, more = wrapped(f"{diagnosis.database} ({diagnosed.name})"), wrapped(tell("more"))
-    yield from (*named, *(wrapped(f"{others}.") if others else ()))
+    yield from (*named, *wrapped(others))
     yield from first_lines(story(diagnosis, diagnosed.source), None if verbose else MOST_LINES - len(named) - len(more))
     if verbose:
         yield ""
@@ -389,7 +405,7 @@ def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = ""
     yield f"## {inline(diagnosis.database)} ({inline(diagnosed.name)})"
     yield f"**{diagnosed.told}**: {inline(diagnosis.headline)}\n"
     if others:
-        yield f"{inline(others)}.\n"
+        yield f"{inline(others)}\n"
     yield from first_list(story(diagnosis, diagnosed.source))
     yield f"\n{inline(circumstances(diagnosis, log=diagnosed.source in LOGS))}"
     yield from in_markdown(_rest(diagnosed, shared))

@@ -371,7 +371,7 @@ def test_each_key_through_a_terminal(answers: Answers, tmp_path: Path) -> None:
         user.press("\x1b[6~", "on any healthy system seen")
         user.press("c", "else select it here:", SQL)
         assert "\x1b]52;c;c2VsZWN0IGNvdW50" in user.all, "to the clipboard of the terminal"
-        user.press("\x1b[F", "Modified")
+        user.press("\x1b[F", "dc_global_oids")
         user.press("\x1b[H", "Hot child  Child 1")
         answers["/api/v1/databases/undo-storm"] = (500, {"detail": "the store is gone"})
         user.press("r", "the store is gone", "Hot child  Child 1")
