@@ -112,9 +112,9 @@ def _answer(how: StudyFormat, source: str, make: Callable[[], Study]) -> None:
     if how == "json":
         typer.echo(study.model_dump_json(indent=2))
     elif how == "html":
-        from service.web.pages.study import study_html  # loads the pages, which no other format needs
+        from service.web.pages.export import study_as_html  # loads the pages, which no other format needs
 
-        typer.echo(study_html(page, _name(source)), nl=False)
+        typer.echo(study_as_html(page, _name(source)), nl=False)
     else:
         text = "".join(each if each.isprintable() or each == "\n" else "?" for each in as_text(page))
         answer, _, rest = text.partition("\n\n")

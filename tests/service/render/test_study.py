@@ -9,9 +9,6 @@ from rules.studies.partitions import partition_study
 from rules.studies.scaling import claim_of, scaling_study
 from service.render.study import (
     WIDTH,
-    StudyBars,
-    StudyCurve,
-    StudyLines,
     StudyPage,
     StudyTable,
     as_text,
@@ -20,12 +17,13 @@ from service.render.study import (
     figure,
     parallel_page,
     partitions_page,
-    round_up,
     scaling_page,
     share,
     table,
     timer_page,
 )
+from service.web.pages.export import study_as_html
+from tests.service.web.pages.test_export import self_contained
 
 LONG = "a name that goes on and on " * 5
 
@@ -39,13 +37,18 @@ def test_page_is_the_answer_then_findings_parts_and_limits() -> None:
     ]  # fmt: skip
 
 
-def test_no_line_is_longer_than_the_width_and_charts_are_for_pages() -> None:
-    drawn = (StudyLines(LONG, LONG, (StudyCurve(LONG, ((1, 1), (9, 2))),)), StudyBars(LONG, LONG, ((LONG, 3.0),)))
+def test_no_line_is_longer_than_the_width() -> None:
     rows = StudyTable(LONG, (LONG,) * 3, ((LONG,) * 3,), words=3)
-    told = as_text(StudyPage(LONG, LONG * 3, (LONG * 3,), (rows, *drawn), (LONG * 3,)))
-    assert max(map(len, told.split("\n"))) <= WIDTH
-    assert any(len(line) > WIDTH - 10 for line in told.split("\n"))
-    assert told == as_text(StudyPage(LONG, LONG * 3, (LONG * 3,), (rows,), (LONG * 3,)))
+    told = as_text(StudyPage(LONG, LONG * 3, (LONG * 3,), (rows,), (LONG * 3,))).split("\n")
+    assert max(map(len, told)) <= WIDTH and any(len(line) > WIDTH - 10 for line in told)
+
+
+def test_page_runs_and_fetches_nothing_whatever_a_table_holds() -> None:
+    hostile = "<script>alert('x')</script><img src=http://x.example/>&\"'</style>"
+    rows = StudyTable(hostile, (hostile, "n"), ((hostile, "7"),))
+    text = study_as_html(StudyPage(hostile, hostile, (hostile,), (rows,), (hostile,)), hostile)
+    self_contained(text)
+    assert "<script" not in text and "<img" not in text and '<td class="n">7</td>' in text
 
 
 def test_percent_sign_stays_with_its_number_and_numbers_of_a_table_end_below_each_other() -> None:
@@ -89,14 +92,11 @@ def test_mixed_claim_like_for_like_and_wrong_shares_are_told_in_this_order() -> 
     assert told[2] == "c, 1, 2 processes: 74 % of linear is published, the throughputs give 75.00 %."
 
 
-def test_sleeps_are_drawn_without_zeros_and_bends_told_with_their_limits() -> None:
+def test_bends_are_told_with_their_limits() -> None:
     calm, hot = page(CALM, HOT).findings[-2:]
     assert "no bend up to 4 processes" in calm and "an upper limit, not a forecast" in calm
     assert "the latch bends at 2 processes (below 90 % of straight)" in hot
     assert any("Without a reference column" in limit for limit in page(CALM).limits)
-    chart = page(CALM, HOT).parts[-1]
-    assert isinstance(chart, StudyLines) and chart.log_y
-    assert all(y > 0 for _, y in chart.points) and len(chart.points) == 3
 
 
 def test_numbers_keep_the_digits_that_tell_something_and_take_the_unit_that_reads_best() -> None:
@@ -112,21 +112,8 @@ def test_numbers_keep_the_digits_that_tell_something_and_take_the_unit_that_read
         2.5e-8: "25 ns",
     }
     assert {seconds: duration(seconds) for seconds in durations} == durations
-    figures = {(None, "ns"): "–", (852.36, "ns"): "852 ns", (19_034.2, ""): "19,000", (1e30, ""): "1e+30"}
-    assert {given: figure(*given) for given in figures} == figures
-    tops = {0: 1, 1: 1, 101.4: 120, 2071: 2500, 0.07: 0.08, 9.1: 10}
-    assert {value: round_up(value) for value in tops} == pytest.approx(tops), "an axis leaves little empty"
-
-
-def test_logarithmic_axes_go_by_powers_without_what_is_not_positive_and_a_single_point_is_in_the_middle() -> None:
-    chart = StudyLines(
-        "t", "x", (StudyCurve("c", ((0, 1), (1, 0), (1, 0.1), (10, 1), (100, 10))),), log_x=True, log_y=True
-    )
-    assert chart.points == [(1, 0.1), (10, 1), (100, 10)]
-    linear = StudyLines("t", "x", (StudyCurve("c", ((1, 0), (3, 50), (5, 100))),))
-    for each in (chart, linear):
-        assert [each.place(*point) for point in each.points] == [(0, 0), (0.5, 0.5), (1, 1)]
-    assert StudyLines("t", "x", (StudyCurve("c", ((7, 5),)),)).place(7, 5) == (0.5, 1.0)
+    figures = {None: "–", 852.36: "852", 19_034.2: "19,000", 1e30: "1e+30"}
+    assert {value: figure(value) for value in figures} == figures
 
 
 PERF = """
@@ -155,7 +142,7 @@ def test_counters_that_are_not_the_holders_carry_a_warning_and_their_factor_a_co
 def test_ratio_of_perf_that_its_counters_do_not_give_is_told_and_absent_ones_are_left_out() -> None:
     page = cpu_page(cpu_study(PERF.replace("0.50 insn", "0.75 insn"), "p"))
     assert "perf printed 0.75 as ipc; its counters give 0.5." in page.findings
-    table = next(part for part in page.parts if isinstance(part, StudyTable))
+    (table,) = page.tables
     assert "cache references that miss" not in dict(table.rows)
     assert dict(table.rows)["1,000 instructions take, ns"] == "1,000"
 
@@ -172,7 +159,7 @@ def test_findings_tell_what_follows_what_does_not_and_what_is_told_twice() -> No
     )
     wrong = parallel_page(parallel_study(TABLE.format(published=16), "t.csv"))
     assert wrong.findings[0] == "large: 16 times is published, the times give 6.00."
-    table = next(part for part in wrong.parts if isinstance(part, StudyTable))
+    (table,) = wrong.tables
     assert [row[5] for row in table.rows] == ["5 yes", "16 NO", "–", "–"]
 
 
@@ -189,7 +176,7 @@ def test_answer_tells_both_kinds_of_waiters_and_a_timer_that_is_coarser_or_the_s
     page = timer_page(timer_study(granularity=0.001, need=0.001, before=0.01))
     assert "10 ms -> 1.6 ms for a need of 1 ms, 6.32 times shorter" in page.answer
     assert page.answer.endswith("a waiter on a standard exclusive latch: no change.")
-    table = next(part for part in page.parts if isinstance(part, StudyTable))
+    (table,) = page.tables
     assert table.rows[-1] == ("is posted", "any", "no change", "no change")
     assert "times longer" in timer_page(timer_study(granularity=0.01, need=0.001, before=0.001)).answer
     assert "no notable change" in timer_page(timer_study(granularity=0.0001, need=0.01, before=0.0002)).answer
@@ -221,9 +208,7 @@ def test_partitions_answer_with_an_interval_asked_settings_refusals_and_measured
     assert "the study assumes 60 (--processes N)" in partitions.limits[1]
 
 
-def test_partitions_have_a_curve_each_and_corners_no_error_as_they_were_fitted(partitions: StudyPage) -> None:
-    charts = [part for part in partitions.parts if isinstance(part, StudyLines)]
-    assert [[curve.name for curve in chart.curves] for chart in charts] == [["1 partition", "4 partitions"]] * 2
-    table = next(part for part in partitions.parts if isinstance(part, StudyTable))
+def test_corners_have_no_error_as_they_were_fitted(partitions: StudyPage) -> None:
+    (table,) = partitions.tables
     assert [row[5] == "–" for row in table.rows] == [True, False, True, True, False, True]
     assert [row[7] for row in table.rows] == ["corner", "", "corner", "corner", "", "corner"]
