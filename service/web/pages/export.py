@@ -1,4 +1,4 @@
-"""A diagnosis as a file: one HTML page that you can mail, and Markdown. The month and a study are such pages too."""
+"""A diagnosis as a file: one HTML page that you can mail, and Markdown. The month is such a page too."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -13,7 +13,6 @@ from service.history.month import month as month_of
 from service.intake.incident import incident
 from service.intake.inputs import DiagnosedInput, InputResults, figures, short_names
 from service.render.incident import incident_view
-from service.render.study import StudyPage
 from service.render.summary import SummaryGroup, groups, lines, period
 from service.render.text import as_markdown, causes_shown, common_notes
 from service.state.board import Board
@@ -57,11 +56,6 @@ def as_html(outcome: InputResults, made: datetime | None = None) -> str:
 def month_as_html(told: Month) -> str:
     """The month as one page to print or mail, with its own policy as that of diagnoses."""
     return alone("month.html", datetime.now(UTC), title=told.title, month=told, frame="alone.html")
-
-
-def study_as_html(study: StudyPage, source: str) -> str:
-    """A study as such a page. `source` names its table."""
-    return alone("study.html", datetime.now(UTC), title=f"{study.title}, {source}", page=study, source=source)
 
 
 def _title(found: Sequence[SummaryGroup]) -> str:

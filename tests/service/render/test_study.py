@@ -7,6 +7,7 @@ from rules.studies.cpu import cpu_study
 from rules.studies.parallel import parallel_study, timer_study
 from rules.studies.partitions import partition_study
 from rules.studies.scaling import claim_of, scaling_study
+from service.cli.study import as_html
 from service.render.study import (
     WIDTH,
     StudyPage,
@@ -22,7 +23,6 @@ from service.render.study import (
     table,
     timer_page,
 )
-from service.web.pages.export import study_as_html
 from tests.service.web.pages.test_export import self_contained
 
 LONG = "a name that goes on and on " * 5
@@ -46,7 +46,7 @@ def test_no_line_is_longer_than_the_width() -> None:
 def test_page_runs_and_fetches_nothing_whatever_a_table_holds() -> None:
     hostile = "<script>alert('x')</script><img src=http://x.example/>&\"'</style>"
     rows = StudyTable(hostile, (hostile, "n"), ((hostile, "7"),))
-    text = study_as_html(StudyPage(hostile, hostile, (hostile,), (rows,), (hostile,)), hostile)
+    text = as_html(StudyPage(hostile, hostile, (hostile,), (rows,), (hostile,)), hostile)
     self_contained(text)
     assert "<script" not in text and "<img" not in text and '<td class="n">7</td>' in text
 
