@@ -95,10 +95,6 @@ def questions(causes: Iterable[Cause]) -> Iterator[ScriptQuery]:
 sql_cli = typer.Typer(no_args_is_help=True)
 
 
-def _hashes() -> list[str]:
-    return [statement.hash for statement in statements()]
-
-
 @sql_cli.command("list")
 def list_statements(
     format: Annotated[Form, typer.Option("--format", help="json and markdown have the texts too")] = "text",
@@ -116,9 +112,7 @@ def list_statements(
 def show_statement(
     hash: Annotated[
         str,
-        typer.Argument(
-            metavar="HASH", help="hash of a statement or its first digits, or its SQL_ID", autocompletion=_hashes
-        ),
+        typer.Argument(metavar="HASH", help="hash of a statement or its first digits, or its SQL_ID"),
     ],
 ) -> Answer:
     """One statement with its exact text, as v$sql has it."""
@@ -135,7 +129,7 @@ def _named(word: str) -> Statement:
         fail(
             f"{len(matches)} statements have a hash that begins with {word}: {', '.join(one.hash for one in matches[:5])}"
         )
-    (nearest,) = get_close_matches(word[:HASH_LENGTH], _hashes(), n=1, cutoff=0.0)
+    (nearest,) = get_close_matches(word[:HASH_LENGTH], [one.hash for one in statements()], n=1, cutoff=0.0)
     fail(f"no statement has the hash {word!r}; the nearest is {nearest}; `latchscope sql list` prints all of them")
     return None
 
