@@ -194,6 +194,10 @@ class ScriptedLoad:
     """The answers to queries that name what was counted, by their text."""
 
 
+Phase = tuple[float, ScriptedLoad]
+"""Seconds, and the load meanwhile."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scenario:
     """A scripted database: its description, and the loop it runs through."""
@@ -204,10 +208,9 @@ class Scenario:
     caches: tuple[Cache, ...]
     ordinary: ScriptedLoad
     """The load of the days before the script starts."""
-    loop: tuple[tuple[float, ScriptedLoad], ...]
-    """Seconds and load of each phase."""
-    past: tuple[tuple[float, ScriptedLoad], ...] = ()
-    """Seconds and load of the phases right before the loop, each once. They are the last part of the uptime."""
+    loop: tuple[Phase, ...]
+    past: tuple[Phase, ...] = ()
+    """The phases right before the loop, each once. They are the last part of the uptime."""
     latch: int = 270
     cpus: int = 16
     parameters: Mapping[str, str] = field(default_factory=dict)
@@ -240,9 +243,7 @@ class Scenario:
         return sum(seconds for seconds, _ in self.past)
 
 
-def ramp(
-    start: ScriptedLoad, end: ScriptedLoad, seconds: float, steps: int = 5
-) -> tuple[tuple[float, ScriptedLoad], ...]:
+def ramp(start: ScriptedLoad, end: ScriptedLoad, seconds: float, steps: int = 5) -> tuple[Phase, ...]:
     """Phases that lead from one load to another. A value that has no middle (shares, usage) is that of the end."""
     return tuple((seconds / steps, _mixed(start, end, (step + 0.5) / steps)) for step in range(steps))
 

@@ -4,17 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-import yaml
-
+from collectors import data_beside
 from collectors.model import EventKind, LoggedEvent, Value
 
 DDL_MARK = b"DDL"
 """Stands for the words with which a logged DDL statement begins, at the begin of a line."""
-LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_DATA: Mapping[str, Any] = yaml.load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), Loader=LOADER)
+_DATA: Mapping[str, Any] = data_beside(__file__)
 KINDS: Mapping[EventKind, Mapping[str, Any]] = _DATA["kinds"]
 """What events of each kind are called, and what they may have to do with the row cache."""
 TYPICAL: Sequence[str] = _DATA["typical"]
