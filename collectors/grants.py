@@ -7,10 +7,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
 from textwrap import wrap
 from typing import Literal, get_args
 
+from collectors import template_beside
 from collectors.commands import command
 from collectors.model import Collector, Row, Snapshot, number, text
 from collectors.registry import collectors
@@ -276,8 +276,6 @@ def grants_script(
     `release`: the release that stood for the kind, such as 19c, which the script names. Raises WithheldError for a user whose
     name is none that latchscope creates.
     """
-    from jinja2 import Environment, StrictUndefined  # here, because it takes as long to load as a poll
-
     name, opens_x_tables = command("{user:own}", user=grantee(user, kind)), latch and TRAITS[kind].opens_x_tables
     older, newer = _is_older(kind, release), _may_have_containers(kind, release)
     optional = [each for each in collectors().values() if each.optional and each.granted_on and not each.for_changes]
@@ -285,9 +283,7 @@ def grants_script(
     polled = {each.granted_on: each for each in collectors().values() if each.granted_on and not each.optional}
     in_hangs, of_changes = _wanted_in_hangs(kind, release), _read_for_changes(kind, release)
     newer_changes = _newer_for_changes() if older and newer else []
-    text = Path(__file__).with_suffix(".sql.j2").read_text(encoding="utf-8")
-    script = Environment(undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True).from_string(text)
-    return script.render(
+    return template_beside(__file__).render(
         user=name,
         kind=kind,
         release=release,

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
+from collectors import template_beside
 from collectors.model import Collector, Column, ColumnKind
 from collectors.registry import BadCollector, collectors, marker, under_older_name
 from collectors.release import as_sent, parts
@@ -97,8 +97,6 @@ def sqlplus_script(
 
     `leave`: it ends SQL*Plus at the end. `hang`: it is the short one, without looks, of `IN_A_HANG` alone.
     """
-    from jinja2 import Environment, StrictUndefined  # here, as in collectors.grants
-
     seconds = seconds or (10 if hang else 30)
     looks = 0 if hang else min(looks, seconds)
     look = _Section("look", SAMPLED, collectors()[SAMPLED].statements)
@@ -110,9 +108,7 @@ def sqlplus_script(
     floors = sorted({floor for section in every for floor in _floors(section)[1:]}, key=parts)
     read = set(READ.findall("\n".join(section.text for section in (*before, *after))))
     others = OTHERS - 2 * hang
-    text = Path(__file__).with_suffix(".sql.j2").read_text(encoding="utf-8")
-    template = Environment(undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True).from_string(text)
-    return template.render(
+    return template_beside(__file__).render(
         name="latchscope-hang" if hang else "latchscope",
         format=FORMAT,
         hang=hang,
