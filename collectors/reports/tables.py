@@ -8,8 +8,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
+from collectors import data_beside
 from collectors.model import Missing
 
 # Numbers as reports print them: 1,234 · 1 234 · .5 · -4,018 · 20.1K · 109.72us · N/A · blank · ####. Unknown stays None.
@@ -242,6 +241,8 @@ class Section:
     """Column → heading → unit of a cell without one, empty for counts."""
     others: frozenset[tuple[str, ...]]
     """Headings of tables under the same title that hold something else."""
+    names: tuple[str, ...]
+    """Names of rows beside those that we follow."""
     layouts: tuple[tuple[str, ...], ...]
     """All headings of its table in a text report, "?" at those that may be blank."""
 
@@ -249,7 +250,7 @@ class Section:
 @cache
 def sections() -> Mapping[str, Section]:
     """The file, read once: title → section."""
-    read = yaml.safe_load((Path(__file__).parent / "sections.yaml").read_text(encoding="utf-8"))
+    read = data_beside(str(Path(__file__).with_name("sections.py")))
     return {title: _section(title, members) for title, members in read.items()}
 
 
@@ -269,6 +270,7 @@ def _section(title: str, members: Mapping[str, Any]) -> Section:
         columns("texts"),
         columns("numbers"),
         frozenset(tuple(each.split()) for each in members.get("others", ())),
+        tuple(members.get("names", ())),
         tuple(tuple(each.split()) for each in members.get("text", ())),
     )
 
