@@ -65,6 +65,12 @@ def worded(words: str, facts: Mapping[str, Value]) -> str:
     )
 
 
+def traced(what: str, facts: Mapping[str, Value]) -> tuple[str, dict[str, Value]]:
+    """The words of a part of a trace file, and the facts that it keeps: those that are known, and not for the words alone."""
+    kept: dict[str, Value] = {name: value for name, value in facts.items() if value is not None and name[0] != "_"}
+    return worded(_DATA["traces"][what], facts), kept
+
+
 @dataclass(frozen=True, slots=True)
 class Phrase:
     """One way in which Oracle says something. The kind `none` announces something, and counts as no event."""

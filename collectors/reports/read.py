@@ -107,8 +107,7 @@ _APPLICATION = (
     "run awrrpt.sql for the instance and the same snapshots",
 )
 _TITLES: Mapping[str, ReportKind | tuple[str, str]] = {
-    r"workload repository sql report": ("an AWR SQL report, which covers one statement", _RUN_AWR),
-    r"awr sql report for": ("an AWR SQL report, which covers one statement", _RUN_AWR),
+    r"workload repository sql report|awr sql report for": ("an AWR SQL report, which covers one statement", _RUN_AWR),
     r"workload repository compare period report \(rac\)": (
         "a compare-periods report over all instances of a cluster",
         "run awrddrpi.sql for each instance (it asks for the instance number), or awrgrpt.sql for each period",
@@ -117,13 +116,9 @@ _TITLES: Mapping[str, ReportKind | tuple[str, str]] = {
     r"application(-specific)? (awr|workload repository) report": _APPLICATION,
     r"statspack sql report for": ("a Statspack SQL report, which covers one statement", "run spreport.sql instead"),
     r"addm report for": ("an ADDM report, which has advice and no counters", _RUN_AWR),
-    r"workload repository compare period report": "compare",
-    r"awr compare period report": "compare",
-    r"workload repository report \(rac\)": "cluster",
-    r"workload repository (rac|global) ": "cluster",
-    r"awr rac report for db:": "cluster",
-    r"workload repository (pdb )?report": "AWR",
-    r"awr (pdb )?report for db:": "AWR",
+    r"(workload repository|awr) compare period report": "compare",
+    r"workload repository report \(rac\)|workload repository (rac|global) |awr rac report for db:": "cluster",
+    r"workload repository (pdb )?report|awr (pdb )?report for db:": "AWR",
     r"statspack (statistics )?report for": "Statspack",
     r"ash report (for|-)": "ASH",
 }
