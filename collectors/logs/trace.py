@@ -18,7 +18,7 @@ from collectors.delta import reported
 from collectors.errors import InputError
 from collectors.logs.alert import CUT, LONGEST_LINE, lines, moment_in, within
 from collectors.logs.dumps import ENTRY, MODES, ROW_CACHE_EVENTS, Dump, DumpReader, TracedSession, grammar, take, whole
-from collectors.logs.phrases import Said, error, traced
+from collectors.logs.phrases import Message, error, traced
 from collectors.model import Basis, Delta, EventKind, LoggedEvent, Reading, Row, Rows, Value, spoken
 from collectors.release import at_least
 from collectors.reports.header import dbid_in, release_in
@@ -108,7 +108,7 @@ class TraceReader:
         self._session_id: dict[str, Value] = {}
         self.events: list[LoggedEvent] = []
         self._more_events = 0
-        self._open: Said | None = None
+        self._open: Message | None = None
         """A time-out or deadlock whose lines are being read."""
         self._serials = False
         self._line = 0
@@ -157,7 +157,7 @@ class TraceReader:
 
     def _begin(self, kind: EventKind, **facts: Value) -> dict[str, Value]:
         self._close()
-        self._open = Said(kind, "", facts, self.at, self._line)
+        self._open = Message(kind, "", facts, self.at, self._line)
         return facts
 
     def _of(self, kind: EventKind) -> dict[str, Value] | None:
@@ -181,10 +181,10 @@ class TraceReader:
             self._timed_out()
         self._learn(lock_mode=MODES[mode], lock_request=MODES[request])
 
-    def _learn(self, **said: Value) -> None:
+    def _learn(self, **more: Value) -> None:
         """More of the time-out that is being read. What is known of it stays."""
         if (facts := self._of("row_cache_timeout")) is not None:
-            facts |= {**said, **facts}
+            facts |= {**more, **facts}
 
     def _entry(self, line: str) -> None:
         if self._of("row_cache_timeout") is not None and (found := _CACHE.search(line) or _TYPE.match(line)):
@@ -230,15 +230,15 @@ class TraceReader:
         self._begin("deadlock", error="ORA-00060", instance=whole(instance), ospid=ospid, sid=whole(sid))
 
     def _error(self, line: str) -> None:
-        said = error(line)
+        message = error(line)
         just = self._open or (self.events[-1] if self.events else None)
-        if said is None or said.kind == "other":
+        if message is None or message.kind == "other":
             return
-        if said.kind == "deadlock" and just and just.kind == "deadlock" and self._line - just.line < SAID_ABOVE:
+        if message.kind == "deadlock" and just and just.kind == "deadlock" and self._line - just.line < SAID_ABOVE:
             return
-        said.facts |= self._writer()
-        said.at, said.line = self.at, self._line
-        self._say(said.event())
+        message.facts |= self._writer()
+        message.at, message.line = self.at, self._line
+        self._say(message.event())
 
     def _hang(self, number: str, kind: str, status: str, instance: str, sid: str, total: str, action: str) -> None:
         facts = {"instance": whole(instance), "sid": whole(sid), "sessions": whole(total)}
@@ -295,8 +295,8 @@ class TraceReader:
     def _own(self, dump: Dump) -> int | None:
         """Number of the instance that wrote the file: from its head, else the only one that a dump names."""
         named = {instance for instance, _ in dump.sessions if instance is not None}
-        told = self._number()
-        return told if told is not None else next(iter(named)) if len(named) == 1 else None
+        number = self._number()
+        return number if number is not None else next(iter(named)) if len(named) == 1 else None
 
     # Events
 

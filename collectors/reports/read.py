@@ -187,9 +187,9 @@ def opened(data: bytes, name: str) -> ReportFile:
         raise InputError(f"{name} is binary, not a report; unpack it first, or save the report as HTML or text")
     if content.count("\n") + content.count("\r") > MOST_LINES:
         raise InputError(f"{name} has more than {MOST_LINES:,} lines; give one report at a time")
-    content, said = undone(content)
+    content, changes = undone(content)
     reports, rest = _one_by_one(content)
-    return ReportFile(tuple(reports), rest, said)
+    return ReportFile(tuple(reports), rest, changes)
 
 
 _FIGURES = re.compile(r"Begin Snap|Analysis Begin Time")
@@ -238,23 +238,23 @@ def remarks(
     head: Header, printed: ReportTables, of_pdb: bool, cut_off: bool, gone: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """The notes on one period, the most important first. `gone` is what the report lost."""
-    said = [*_layout(head, printed), *_window(head)]
+    notes = [*_layout(head, printed), *_window(head)]
     if printed.kind == "compare":
-        said += [NOTE, UNIT_NOTE]
+        notes += [NOTE, UNIT_NOTE]
     if of_pdb:
-        said.append(
+        notes.append(
             f"made inside a PDB: latches and mutexes belong to the whole instance, so make the report in CDB$ROOT; {NO_ROOT}"
         )
     if cut_off and not gone:
-        said.append("the file is cut off: it ends before the report does")
-    said += [f"lost: {'; '.join(gone)}; {RESEND}"] if gone else []
+        notes.append("the file is cut off: it ends before the report does")
+    notes += [f"lost: {'; '.join(gone)}; {RESEND}"] if gone else []
     if printed.absent and cut_off:
-        said.append(f"sections beyond the cut, or not printed: {', '.join(printed.absent)}")
+        notes.append(f"sections beyond the cut, or not printed: {', '.join(printed.absent)}")
     elif printed.absent and printed.kind == "compare":
-        said.append(f"sections not found, or laid out in a way that is not read: {', '.join(printed.absent)}")
+        notes.append(f"sections not found, or laid out in a way that is not read: {', '.join(printed.absent)}")
     elif printed.absent:
-        said.append(f"sections the report does not have: {', '.join(printed.absent)}")
-    return (*said, *printed.notes)
+        notes.append(f"sections the report does not have: {', '.join(printed.absent)}")
+    return (*notes, *printed.notes)
 
 
 def _layout(head: Header, printed: ReportTables) -> list[str]:

@@ -63,11 +63,11 @@ def strange(view: str, title: str) -> Missing:
 
 def doubt(printed: ReportTables, title: str, names: Iterable[str]) -> None:
     """Note names that are unknown, not zero, because another name of the section may stand for them."""
-    told = sorted(names)
-    if told:
-        more = f" and {len(told) - MOST_NAMED} more" if len(told) > MOST_NAMED else ""
+    listed = sorted(names)
+    if listed:
+        more = f" and {len(listed) - MOST_NAMED} more" if len(listed) > MOST_NAMED else ""
         printed.notes[
-            f"{title}: a name like {', '.join(told[:MOST_NAMED])}{more} is printed in a way that is not read, "
+            f"{title}: a name like {', '.join(listed[:MOST_NAMED])}{more} is printed in a way that is not read, "
             "so its figures are unknown"
         ] = None
 

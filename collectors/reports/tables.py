@@ -353,8 +353,8 @@ class ReportRow:
         """A count, or a time in microseconds. None if it is blank, N/A, or did not fit its column."""
         cell = self.text(column)
         if is_overflow(cell):
-            said = f"{self.section}: a number too wide for its column is printed as {cell} and not used"
-            (self.printed.lost if column in TELLING else self.printed.notes)[said] = None
+            note = f"{self.section}: a number too wide for its column is printed as {cell} and not used"
+            (self.printed.lost if column in TELLING else self.printed.notes)[note] = None
         unit = self.units.get(column, "")
         return micro(cell, unit) if unit else count(cell)
 
@@ -464,9 +464,9 @@ class ReportTables:
             cells = {column: row[i] for column, i in at.items() if i < len(row)}
             strange = [cells[column] for column in section.numbers if not _is_number(cells.get(column, ""))]
             if strange:
-                if not any(said.startswith(f"{section.title}: a cell") for said in self.lost):
-                    said = f"{section.title}: a cell of {row[0][:40]} cannot be read as a number ({strange[0][:40]})"
-                    self.lost[said] = None
+                if not any(note.startswith(f"{section.title}: a cell") for note in self.lost):
+                    note = f"{section.title}: a cell of {row[0][:40]} cannot be read as a number ({strange[0][:40]})"
+                    self.lost[note] = None
                 cells |= dict.fromkeys(section.numbers.keys() & cells.keys(), "")
             yield ReportRow(cells, units, widths, section.title, self, not strange)
 

@@ -214,8 +214,8 @@ def _cells(table: _Open, line: str) -> list[str]:
         # Numbers end where their column ends. Where all do, the row has kept its places.
         ends = [line[begin:end].rstrip() == line[begin:end] for begin, end in columns[1:reached]]
         shifted = not all(ends[at] for at, cell in enumerate(cells[1:]) if cell and _numeric(cell)) or reached < 3
-    if shifted and (table.adrift or (told := _in_order(table, line))[-1] != UNREAD):
-        return _in_order(table, line) if table.adrift else told
+    if shifted and (table.adrift or (by_order := _in_order(table, line))[-1] != UNREAD):
+        return _in_order(table, line) if table.adrift else by_order
     return cells + [""] * (len(columns) - reached)
 
 
