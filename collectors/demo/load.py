@@ -15,8 +15,7 @@ from typing import Any, Literal
 
 from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, NamedRow, Row
 from collectors.release import at_least
-from collectors.views.library_cache_sessions import MOST_ROWS as MOST_LISTED
-from collectors.views.waiting_sessions import MOST_ROWS
+from collectors.views.session import MOST_WAITS
 
 # Sessions of a script: those that wait, those that hold a latch, and a hang with its holder.
 
@@ -515,7 +514,7 @@ def library_cache_sessions(now: ScenarioState) -> list[Row]:
             "wait_time_micro": round(waited * 1e6),
             "met": len(waiting),
         }
-        for place, (hang, waited) in enumerate(waiting[:MOST_LISTED])
+        for place, (hang, waited) in enumerate(waiting[:MOST_WAITS])
     ]
 
 
@@ -582,7 +581,7 @@ def waiting_sessions(now: ScenarioState) -> list[Row]:
     # A wait has the same number for as long as it lasts.
     return [
         {**row, "serial#": 1000 + sid, "seq#": round(10 * (now.at - micros / 1e6)), "type": "USER", "met": len(waiting)}
-        for sid, micros, row in waiting[:MOST_ROWS]
+        for sid, micros, row in waiting[:MOST_WAITS]
     ]
 
 

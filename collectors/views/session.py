@@ -4,6 +4,8 @@ P1 is the cache id of a row cache mutex or lock; of a latch it is the address of
 v$latch_children.addr does.
 """
 
+from collections.abc import Mapping
+
 from collectors.model import Collector, Column, ColumnKind
 
 MOST_SESSIONS = 500
@@ -43,6 +45,31 @@ STATUS_COLUMNS = (
 """What Oracle knows of the blocker. Only NO HOLDER says that there is none; a null alone proves nothing."""
 
 _BLOCKER = ", ".join(column.name for column in BLOCKER_COLUMNS)
+MOST_WAITS = 200
+"""Rows of a look at the longest waits. `met` is the number of all such sessions."""
+MET = Column("met", ColumnKind.GAUGE, "count", f"sessions that waited so; more than {MOST_WAITS} are not all listed")
+
+
+def longest_waits(view: str, about_the_wait: str, events: str) -> Mapping[str, str]:
+    """The statements of a look at the sessions that wait for these events, the longest waits first."""
+    columns = f"""{about_the_wait}, username, type,
+                   blocking_instance, blocking_session, final_blocking_instance, final_blocking_session,
+                   wait_time_micro, met"""
+    read = columns.replace(" p1raw,", " rawtohex(p1raw) as p1raw,").replace(" met", " count(*) over () as met")
+    return {
+        release: f"""
+            select /* latchscope {view} */
+                   {more}{columns}
+              from (select {more}{read}
+                      from v$session
+                     where state = 'WAITING'
+                       and event in ({events})
+                       and sid <> to_number(sys_context('userenv', 'sid'))
+                     order by wait_time_micro desc)
+             where rownum <= {MOST_WAITS}"""
+        for release, more in (("11.2", ""), ("12.1", "con_id, "))
+    }
+
 
 SESSION = Collector(
     view="v$session",
