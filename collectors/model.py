@@ -115,6 +115,11 @@ def utc_of_local(column: str) -> str:
     return f"to_char(cast({column} as date) + {_SHIFT}, {_FORMAT})"
 
 
+def by_container(text: str) -> Mapping[str, str]:
+    """A statement for 12.1 and later, and the same for older releases, which have neither con_id nor CDB_ views."""
+    return {"11.2": text.replace("con_id, ", "").replace("cdb_", "dba_"), "12.1": text}
+
+
 def lately(column: str, *, zoned: bool) -> str:
     """SQL: the condition that it happened within the time that a reading of changes looks back."""
     if zoned:

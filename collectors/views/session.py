@@ -6,16 +6,10 @@ v$latch_children.addr does.
 
 from collections.abc import Mapping
 
-from collectors.model import Collector, Column, ColumnKind
+from collectors.model import Collector, Column, ColumnKind, by_container
 
 MOST_SESSIONS = 500
 """The most sessions of one look. In a hang thousands may wait, and the first hundreds show what matters."""
-
-_WAITERS = f"""
-              from v$session
-             where state = 'WAITING'
-               and event in ('latch: row cache objects', 'row cache mutex', 'row cache lock', 'latch free')
-               and rownum <= {MOST_SESSIONS}"""
 
 WAIT_COLUMNS = (
     Column("event", ColumnKind.TEXT, "", "what it waits for"),
@@ -56,19 +50,16 @@ def longest_waits(view: str, about_the_wait: str, events: str) -> Mapping[str, s
                    blocking_instance, blocking_session, final_blocking_instance, final_blocking_session,
                    wait_time_micro, met"""
     read = columns.replace(" p1raw,", " rawtohex(p1raw) as p1raw,").replace(" met", " count(*) over () as met")
-    return {
-        release: f"""
+    return by_container(f"""
             select /* latchscope {view} */
-                   {more}{columns}
-              from (select {more}{read}
+                   con_id, {columns}
+              from (select con_id, {read}
                       from v$session
                      where state = 'WAITING'
                        and event in ({events})
                        and sid <> to_number(sys_context('userenv', 'sid'))
                      order by wait_time_micro desc)
-             where rownum <= {MOST_WAITS}"""
-        for release, more in (("11.2", ""), ("12.1", "con_id, "))
-    }
+             where rownum <= {MOST_WAITS}""")
 
 
 SESSION = Collector(
@@ -82,16 +73,16 @@ SESSION = Collector(
         *BLOCKER_COLUMNS,
         Column("wait_time_micro", ColumnKind.GAUGE, "us", "time it has waited so far"),
     ),
-    statements={
-        "11.2": f"""
+    statements=by_container(
+        f"""
             select /* latchscope v$session */
                    sid, event, p1, rawtohex(p1raw) as p1raw, p2, p3, sql_id, module, program, username,
-                   {_BLOCKER}, wait_time_micro{_WAITERS}""",
-        "12.1": f"""
-            select /* latchscope v$session */
-                   sid, event, p1, rawtohex(p1raw) as p1raw, p2, p3, sql_id, module, program, username,
-                   con_id, {_BLOCKER}, wait_time_micro{_WAITERS}""",
-    },
+                   con_id, {_BLOCKER}, wait_time_micro
+              from v$session
+             where state = 'WAITING'
+               and event in ('latch: row cache objects', 'row cache mutex', 'row cache lock', 'latch free')
+               and rownum <= {MOST_SESSIONS}"""
+    ),
     without="who waits and for which cache: statement, module, program, container, blocker",
     granted_on="sys.v_$session",
     sampled=True,
