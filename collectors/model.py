@@ -304,7 +304,7 @@ class Collector:
 
     `statements` maps the lowest release a text is for ("11.2") to the text; the nearest lower release wins.
     `binds` receives the readings taken so far in this poll and returns the bind values, or Missing if there is
-    nothing to ask. `after` names the views it needs.
+    nothing to ask. `after` names the views it needs: v$instance at least, whose release chooses the text.
     """
 
     view: str
@@ -330,7 +330,7 @@ class Collector:
     """Read for the timeline of changes (`collectors.ondemand.changes`), never while sessions hang."""
     setting: str = ""  # the setting that is off unless somebody turns it on, without which the view is not read
     momentary: bool = False  # describes the moment of the poll only; a Delta keeps the earlier reading as `at_begin`
-    after: tuple[str, ...] = ()
+    after: tuple[str, ...] = ("v$instance",)
     binds: Callable[[Mapping[str, Reading]], Binds | Missing] | None = None
     unneeded: Callable[[Mapping[str, Reading]], Missing | None] | None = None
     """By the readings taken so far: what stands in for a refused view that this instance has no use for."""
@@ -352,7 +352,7 @@ class Collector:
         raise KeyError(f"{self.view} declares no column {name}")
 
 
-optional_view = partial(Collector, on_request=True, optional=True, momentary=True, after=("v$instance",))
+optional_view = partial(Collector, on_request=True, optional=True, momentary=True)
 """A view that a hang, an hour or a problem calls for, where it is granted."""
 
 

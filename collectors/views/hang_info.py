@@ -15,6 +15,7 @@ def _statement(columns: str) -> str:
               from v$hang_info
              where rownum <= {MOST_ROWS}"""
 
+
 HANG_INFO = optional_view(
     view="v$hang_info",
     about="hangs that Oracle found in the cluster, their victims, and what it does about them",

@@ -37,5 +37,4 @@ LIBRARY_CACHE_SESSIONS = Collector(
     without="what the sessions in the library cache wait for: an account, an object, a cursor",
     granted_on="sys.v_$session",
     momentary=True,
-    after=("v$instance",),
 )

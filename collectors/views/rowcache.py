@@ -40,5 +40,4 @@ ROWCACHE = Collector(
     },
     without="the names and the traffic of the dictionary caches: cannot tell which cache",
     granted_on="sys.v_$rowcache",
-    after=("v$instance",),
 )

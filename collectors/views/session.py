@@ -86,5 +86,4 @@ SESSION = Collector(
     without="who waits and for which cache: statement, module, program, container, blocker",
     granted_on="sys.v_$session",
     sampled=True,
-    after=("v$instance",),
 )

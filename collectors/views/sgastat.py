@@ -23,5 +23,4 @@ SGASTAT = Collector(
     most_rows=20_000,  # of thousands of containers
     every_seconds=60.0,
     repeats="sum",
-    after=("v$instance",),
 )

@@ -29,5 +29,4 @@ WAITING_SESSIONS = Collector(
     without="sessions that hang: no counter has a wait that has not ended",
     granted_on="sys.v_$session",
     momentary=True,
-    after=("v$instance",),
 )
