@@ -65,6 +65,9 @@ def delta_of(capture: Capture) -> Delta | NotComparable:
     return replace(delta, confirmations=confirmed)
 
 
+# Writing. A column is written once, and a cell that its row lacks is marked, because absent is not null.
+
+
 def dump(capture: Capture) -> str:
     head = {"format": FORMAT, "version": VERSION, "database": capture.database, "source": capture.source}
     snapshots = [dump_snapshot(snapshot) for snapshot in capture.snapshots]
@@ -102,6 +105,9 @@ def _dump_time(moment: datetime) -> str:
 
 ABSENT = {"absent": True}
 """A cell without a value, in a column where other rows have one."""
+
+
+# Reading. A file may be written by hand, so each mistake is named with its place in the document.
 
 
 def looks_like_capture(data: bytes) -> bool:

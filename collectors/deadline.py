@@ -87,6 +87,8 @@ class ReusedThreads:
             self._idle.append(jobs)
 
 
+# A call, on a thread of its own or on that of its caller, and who looks after it.
+
 THREADS = ReusedThreads()
 """The threads of this process for calls of sessions and for polls."""
 
@@ -206,6 +208,9 @@ def without_turn() -> Iterator[None]:
     finally:
         _here.turn = turn
         turn.resume()
+
+
+# The calls of one session.
 
 
 class SessionCalls:

@@ -26,6 +26,9 @@ def table(
     return columns, [tuple(row.values()) for row in rows]
 
 
+# What each view has that is no wait and no latch.
+
+
 def _instance(now: ScenarioState) -> list[Row]:
     started = now.began - timedelta(seconds=now.scenario.uptime_seconds)
     return [

@@ -57,6 +57,9 @@ def row_caches() -> Mapping[str, tuple[Cache, ...]]:
     return found
 
 
+# From the members of the file to those of the classes.
+
+
 @cache
 def _written() -> Members:
     members: Members = data_beside(__file__)

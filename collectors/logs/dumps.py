@@ -66,6 +66,9 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
 }  # fmt: skip
 
 
+# What a dump says: sessions, and who waits for whom.
+
+
 @dataclass(slots=True)
 class TracedSession:
     """What a dump says of one session. None where it does not say."""

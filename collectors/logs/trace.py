@@ -92,6 +92,8 @@ class _Waits:
     """Microseconds."""
 
 
+# Line by line.
+
 _NAMED = re.compile(r"\*\*\* [A-Z ]{1,40}:\([^)]{0,200}\){1,9} ?(?=\d{4}-)")
 _CACHE = re.compile(r'\bcid="?(\d{1,4})\(([\w $#/&.-]{1,64})\)')
 _GRAPH = re.compile(r"([A-Z]{2})-[0-9A-Fa-f]{4,20}-[0-9A-Fa-f-]{1,60} {1,60}(.*)")

@@ -27,6 +27,9 @@ _BLOCKER = re.compile(rf"^ *(\d+), *(\d+) ?\( *(\d+)\) +[\d.]+ +({_EVENTS}) +([\
 _CELL_ENDS = re.compile(r"</t[dh]>\s*", re.IGNORECASE)
 
 
+# The lines that count are alike in text and in a page, once each row of the page is a line.
+
+
 def read(content: str, head: Header, name: str) -> Delta:
     """The time of an ASH report as an interval, each wait as its sessions on average. Raises InputError."""
     text = _lines(content)

@@ -57,6 +57,8 @@ def _events(readings: Mapping[str, Reading], printed: ReportTables) -> str | Non
     return None
 
 
+# What a report has lost.
+
 NARROWEST = 75
 """Each text report has lines of nearly 80 signs."""
 ALWAYS_THERE = {

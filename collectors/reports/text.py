@@ -137,6 +137,9 @@ class _Walk:
         return Document("text", tuple(self.tables), silent, cut, head, printed, tuple(self.torn))
 
 
+# What a line is: a title, an end, headings, a row.
+
+
 def _title(line: str) -> str:
     """The title of the section that starts on this line. Empty if none does."""
     ends = [line.find(mark) for mark in _MARKS]

@@ -143,6 +143,9 @@ def _listed(views: list[str], confirming: int) -> str:
     return (",\n--" + " " * 16).join(lines)
 
 
+# Which statements it has, and how each becomes a SELECT that prints records.
+
+
 def _snapshot(part: str) -> Iterator[_Section]:
     """What is read twice: the clock, then every view with counters, the most expensive last. Optional views are left out."""
     twice = [one for one in collectors().values() if _counts(one) and not (one.sampled or one.optional)]
