@@ -87,10 +87,11 @@ class ReusedThreads:
             self._idle.append(jobs)
 
 
-# A call, on a thread of its own or on that of its caller, and who looks after it.
-
 THREADS = ReusedThreads()
 """The threads of this process for calls of sessions and for polls."""
+
+
+# A call, on a thread of its own or on that of its caller, and who looks after it.
 
 
 class _Borrowed:

@@ -1,14 +1,14 @@
 """A scripted or recorded database behind the Connection protocol: what each of our statements returns at one moment."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from collectors.demo import load
 from collectors.demo.load import Cache, Scenario, ScenarioState, ScriptedLoad, counted, share
 from collectors.errors import StatementError, ViewRefused
-from collectors.model import CHANGES_MINUTES, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Binds, Row, Value, number
+from collectors.model import CHANGES_MINUTES, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Binds, Row, number
 from collectors.ondemand import blockers as ondemand_blockers
 from collectors.ondemand import changes, check, holders
 from collectors.ondemand.check import MOST_NAMES, limited
@@ -17,13 +17,9 @@ from collectors.registry import collectors, group_text_of, views_of
 from collectors.release import at_least
 
 
-def table(
-    scenario: Scenario, view: str, at: float, began: datetime, key: tuple[str, ...]
-) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
-    """Columns and rows of a view, `at` seconds after the scenario began. A view without a script is empty."""
-    rows = VIEWS[view](ScenarioState(scenario, at, began)) if view in VIEWS else []
-    columns = tuple(rows[0]) if rows else key
-    return columns, [tuple(row.values()) for row in rows]
+def answer(rows: Sequence[Row], columns: tuple[str, ...]) -> Answer:
+    """Rows as a database gives them. Without any, the columns alone."""
+    return Answer(tuple(rows[0]) if rows else columns, [tuple(row.values()) for row in rows])
 
 
 # What each view has that is no wait and no latch.
@@ -47,12 +43,12 @@ def _instance(now: ScenarioState) -> list[Row]:
 
 
 def _rowcache(now: ScenarioState) -> list[Row]:
-    rows: list[Row] = []
     fast_way = at_least(now.scenario.release, "12.1")
+    rows: list[Row] = []
     for cache in now.scenario.caches:
         used = now.load.usage.get(cache.name, cache.entries)
         own = cache.type == "PARENT"
-        modified = now.total(counted, "modifications", cache.name) if own else 0
+        modified = now.total(counted, "modifications", cache.name) * own
         rows.append(
             {
                 "cache#": cache.cache,
@@ -61,18 +57,14 @@ def _rowcache(now: ScenarioState) -> list[Row]:
                 "parameter": cache.name,
                 "count": used + 4,
                 "usage": used,
-                "fixed": 0,
                 "gets": now.gets(cache),
                 **({"fastgets": now.total(_shared, "fastgets", cache, now.scenario)} if fast_way else {}),
                 "getmisses": now.total(_getmisses, cache, now.scenario),
-                "scans": 0,
-                "scanmisses": 0,
-                "scancompletes": 0,
                 "modifications": modified,
                 "flushes": modified,
-                "dlm_requests": now.total(counted, "cluster_locks", cache.name, 0) if own else 0,
-                "dlm_conflicts": now.total(counted, "cluster_locks", cache.name, 1) if own else 0,
-                "dlm_releases": 0,
+                "dlm_requests": now.total(counted, "cluster_locks", cache.name, 0) * own,
+                "dlm_conflicts": now.total(counted, "cluster_locks", cache.name, 1) * own,
+                **dict.fromkeys(("fixed", "scans", "scanmisses", "scancompletes", "dlm_releases"), 0),
             }
         )
     return rows
@@ -280,17 +272,16 @@ class ScriptedDatabase:
             self._now = self._clock() + self._late
         answers = {view: self.view(view) for view in views}
         if (group := group_text_of(sql)) is None:
-            ((columns, found),) = answers.values()
-            return Answer(columns, found)
-        rows = {
-            view: [dict(zip(columns, cells, strict=True)) for cells in found]
-            for view, (columns, found) in answers.items()
-        }
-        return Answer(group.columns, group.united(rows))
+            (alone,) = answers.values()
+            return alone
+        return Answer(group.columns, group.united({view: found.as_rows() for view, found in answers.items()}))
 
-    def view(self, name: str) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
-        """Columns and rows of a view at the time of the poll."""
-        return table(self.scenario, name, self._now, self._began, collectors()[name].key)
+    def view(self, name: str) -> Answer:
+        """The rows of a view at the time of the poll. A view without a script is empty."""
+        return self._view(name, ScenarioState(self.scenario, self._now, self._began))
+
+    def _view(self, name: str, now: ScenarioState) -> Answer:
+        return answer(VIEWS[name](now) if name in VIEWS else [], collectors()[name].key)
 
     def _asked_once(self, sql: str, binds: Binds) -> Answer:
         """The answer to an action or a preflight: holders of the latch, the kind, or the number of a confirming query."""
@@ -300,22 +291,19 @@ class ScriptedDatabase:
         if sql == holders.STATEMENT:
             looks = int(number(binds.get("looks")) or 0)
             time.sleep(looks * load.SECONDS_PER_LOOK)
-            rows = load.holders(now, looks)
-            return Answer(tuple(rows[0]) if rows else ("sid", "laddr"), [tuple(row.values()) for row in rows])
+            return answer(load.holders(now, looks), ("sid", "laddr"))
         if sql == ondemand_blockers.ELSEWHERE:
-            rows = load.elsewhere(now, binds.get("instance"), binds.get("sid"))
-            return Answer(tuple(rows[0]) if rows else ("instance", "sid"), [tuple(row.values()) for row in rows])
+            return answer(load.elsewhere(now, binds.get("instance"), binds.get("sid")), ("instance", "sid"))
         if sql == ondemand_blockers.COORDINATOR:
             return Answer(("sid",), [])
-        columns, (cells,) = table(self.scenario, "sys_context", now.at, self._began, ())
-        place = dict(zip(columns, cells, strict=True))
-        container_columns = {name: place[name] for name in ("con_name", "con_id") if name in place}
-        for asked, answer in now.load.answers.items():
+        (place,) = self._view("sys_context", now).as_rows()
+        container = {name: place[name] for name in ("con_name", "con_id") if name in place}
+        for asked, value in now.load.answers.items():
             if sql == limited(asked, self.scenario.release):
-                return Answer(("answer", *container_columns), [(answer, *container_columns.values())])
+                return answer([{"answer": value, **container}], ())
         for asked, named in now.load.names.items():
             if sql == limited(asked, rows=MOST_NAMES):
-                return Answer(tuple(named[0]), [tuple(row.values()) for row in named])
+                return answer(named, ())
         raise StatementError("ORA-00900: the scripted database does not know this statement")
 
     def close(self) -> None:

@@ -92,7 +92,7 @@ class _Waits:
     """Microseconds."""
 
 
-# Line by line.
+# How the lines are read that no table below has, and the reader.
 
 _NAMED = re.compile(r"\*\*\* [A-Z ]{1,40}:\([^)]{0,200}\){1,9} ?(?=\d{4}-)")
 _CACHE = re.compile(r'\bcid="?(\d{1,4})\(([\w $#/&.-]{1,64})\)')
