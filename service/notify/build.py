@@ -15,6 +15,7 @@ from service.notify.feed import EpisodeFeed
 from service.notify.messages import Notifications, require_apprise
 from service.state.board import UNWATCHED, Board, lasts, outage_of, over, unwatched
 from service.state.episodes import Episode, EpisodeChange
+from service.store.record import row_of
 from service.store.repository import Repository
 
 # Says when a database gives no figures for a while, and when it answers again: once each, over restarts and replicas.
@@ -78,17 +79,6 @@ class OutageWatch:
             self._log.announce()
         for each in ended:
             self._store.episodes.verdict(each.database, each.cause, each.begin, "not_verified", UNWATCHED)
-
-
-def row_of(episode: Episode) -> dict[str, object]:
-    """An episode as the store takes it."""
-    same = ("database", "cause", "cache", "title", "headline", "severity", "peak_severity")
-    times = {"began": episode.begin, "ended": episode.end, "last_seen": episode.last_seen, "peak_at": episode.peak_at}
-    return {
-        **{name: getattr(episode, name) for name in same},
-        **{name: at.isoformat() if at else None for name, at in times.items()},
-        "peak_share": episode.peak_share_of_db_time,
-    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from service.config.load import read_secret
 from service.config.settings import Settings, WebhookSettings
 from service.state.episodes import EpisodeChange
 from service.store.engine import StoreUnavailable
-from service.store.episodes import Deliveries, Delivery, LoggedChange
+from service.store.episodes import Delivery, LoggedChange
 from service.store.repository import Repository
 
 log = logging.getLogger("latchscope.notify")
@@ -68,17 +68,16 @@ class DeliverySchedule:
 class ReceiverThread:
     """Serves one receiver, in rounds of `step`, which a subclass defines."""
 
-    def __init__(self, kind: str, name: str, deliveries: Deliveries, attempts: Counter, pace: DeliverySchedule) -> None:
-        """`kind` in words; `name` as in log, metrics and store, never its address."""
-        self.name = name
-        self.deliveries = deliveries
-        self.pace = pace
+    def __init__(self, receiver: Any, store: Repository, attempts: Counter, of: "Sent", pace: DeliverySchedule) -> None:
+        """`receiver`: its settings. Log, metrics and store have its name, never its address."""
+        self.receiver, self.store, self.of, self.pace = receiver, store, of, pace
+        self.name, self._kind = receiver.target, receiver.kind
+        self.deliveries = store.deliveries
         self.stopping = False
-        self.thread = SupervisedThread(f"{kind} {name}", self._run)
-        self._kind = kind
+        self.thread = SupervisedThread(f"{self._kind} {self.name}", self._run)
         self._attempts = attempts
         for outcome in ("told", "failed", "gave_up"):
-            attempts.labels(name, outcome)
+            attempts.labels(self.name, outcome)
         self._why: str | None = None
         self._news = threading.Event()
 
@@ -150,6 +149,7 @@ class ReceiverThread:
 # One signed POST to a webhook: its content, and the meaning of its answer. Nothing here is logged.
 
 TIMEOUT_SECONDS = 10.0
+"""For each step of a post."""
 GONE = 410
 
 
@@ -182,8 +182,8 @@ def document(change: LoggedChange, of: Sent) -> dict[str, Any]:
     return body
 
 
-def post(webhook: WebhookSettings, document: dict[str, Any], timeout: float = TIMEOUT_SECONDS) -> None:
-    """Post to the receiver. `timeout` in seconds applies to each step. Raises DeliveryRefused."""
+def post(webhook: WebhookSettings, document: dict[str, Any]) -> None:
+    """Post to the receiver. Raises DeliveryRefused."""
     body = json.dumps(document, ensure_ascii=False).encode()
     timestamp = str(int(time.time()))
     headers = {
@@ -196,7 +196,7 @@ def post(webhook: WebhookSettings, document: dict[str, Any], timeout: float = TI
         headers["X-Latchscope-Signature"] = signature(_secret(webhook), timestamp, body)
     request = Request(webhook.url, body, headers, method="POST")
     try:
-        with build_opener(NoRedirect).open(request, timeout=timeout):
+        with build_opener(NoRedirect).open(request, timeout=TIMEOUT_SECONDS):
             pass
     except HTTPError as error:
         error.close()
@@ -299,18 +299,6 @@ class Receivers:
 class Sender(ReceiverThread):
     """Serves one webhook, one change after the other."""
 
-    def __init__(
-        self,
-        webhook: WebhookSettings,
-        store: Repository,
-        attempts: Counter,
-        of: Sent,
-        pace: DeliverySchedule,
-    ) -> None:
-        super().__init__(webhook.kind, webhook.target, store.deliveries, attempts, pace)
-        self._webhook = webhook
-        self._of = of
-
     def step(self) -> float:
         """Send what is due. Returns the seconds until there is something to do. Raises StoreUnavailable."""
         sent = 0
@@ -328,7 +316,7 @@ class Sender(ReceiverThread):
     def _attempt(self, delivery: Delivery) -> bool:
         """One attempt. Returns whether it settled the change, so that the next may follow."""
         try:
-            post(self._webhook, document(delivery.change, self._of))
+            post(self.receiver, document(delivery.change, self.of))
         except DeliveryRefused as error:
             return self.was_refused(delivery, error, datetime.now(UTC), delivery.change.at)
         self.was_told(delivery, datetime.now(UTC))

@@ -1,7 +1,7 @@
 """REST for uploaded reports: the results of `latchscope diagnose`, kept under the SHA-256 of the content."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 
@@ -36,7 +36,6 @@ NOT_TAKEN: dict[int | str, dict[str, Any]] = {
 KNOWN: dict[int | str, dict[str, Any]] = {
     200: {"model": list[ReportOut], "description": "Every content was known: the earlier results."}
 }
-T = TypeVar("T")
 READERS = 2
 """Threads of requests that read files: one reads, one waits. All others wait in line without one of the threads of pages."""
 STORE: dict[int | str, dict[str, Any]] = {503: {"model": Problem, "description": "The store does not answer."}}

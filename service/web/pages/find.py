@@ -29,7 +29,6 @@ from service.web.pages.layout import page
 from service.web.presenters import ORDER
 
 Kind = Literal["Database", "Cause", "Runbook", "Documentation"]
-KINDS: Sequence[Kind] = ("Database", "Cause", "Runbook", "Documentation")
 MOST = 12
 """Of one kind in a list."""
 LONGEST = 200

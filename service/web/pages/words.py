@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from rules.base import Bound, UsualBetween
 from rules.changes import ChangeKind
 from rules.formatting import few, percent, rough, sentence, within
-from rules.formatting import listed as listed_in_full
 from rules.model import Severity
 from service.history.comparison import Outcome
 
@@ -179,14 +178,6 @@ def usual(between: UsualBetween | None, unit: str) -> str:
 def plural(count: int, word: str) -> str:
     """1 cause, 2 causes."""
     return f"{count:,}{TIED}{word}{'' if count == 1 else 's'}"
-
-
-def listed(words: list[str], most: int = 3) -> str:
-    """a, b and 2 more."""
-    shown = words[:most]
-    if len(words) > most:
-        return f"{', '.join(shown)} and {len(words) - most} more"
-    return listed_in_full(shown)
 
 
 def spoken(percents: Sequence[float | None]) -> str:

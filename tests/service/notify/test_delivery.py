@@ -5,7 +5,7 @@ import hmac
 import logging
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -312,8 +312,9 @@ def test_feed_memory_reaches_back_to_its_start_and_no_further(store: Repository)
     assert feed.remembered(3) == []
 
 
-def test_listener_far_behind_reads_the_rest_from_the_store(store: Repository) -> None:
-    feed = EpisodeFeed(store.episode_log, recent=3)
+def test_listener_far_behind_reads_the_rest_from_the_store(store: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.notify.feed.RECENT", 3)
+    feed = EpisodeFeed(store.episode_log)
     feed.look()
     for each in range(10):
         write(store, change(minutes=each))
@@ -370,19 +371,11 @@ def test_feed_logs_a_failing_store_once_and_misses_nothing(
     assert caplog.text.count("no route to the store") == 1
 
 
-def test_listeners_are_limited_and_their_places_are_freed(store: Repository) -> None:
-    feed = EpisodeFeed(store.episode_log, most=2)
-
-    def one() -> None: ...
-
-    def two() -> None: ...
-
-    with feed.listening(one):
-        with feed.listening(two):
+def test_listeners_are_limited_and_their_places_are_freed(store: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.notify.feed.MOST_LISTENERS", 1)
+    feed = EpisodeFeed(store.episode_log)
+    for _ in range(2):
+        with suppress(RuntimeError), feed.listening(lambda: None):
             with pytest.raises(TooManyListeners), feed.listening(lambda: None):
                 pass
-            assert feed.listeners == 2
-        with pytest.raises(RuntimeError, match="broke"), feed.listening(two):
-            raise RuntimeError("broke")
-        assert feed.listeners == 1
-    assert feed.listeners == 0
+            raise RuntimeError("a listener broke")

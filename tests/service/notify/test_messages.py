@@ -32,6 +32,7 @@ from service.notify.messages import (
 from service.state.board import AT_LEAST_SECONDS, MISSED_POLLS, Board, Failure, MonitoredDatabase
 from service.state.episodes import Episode
 from service.store.episodes import LoggedChange
+from service.store.record import row_of
 from service.store.repository import Repository
 from tests.service.receiver import Receiver, receiver
 from tests.service.stage import Stage
@@ -461,7 +462,7 @@ def test_database_that_left_the_configuration_ends_what_was_told_of_it(tmp_path:
         OutageWatch(watched.board, one.store).do(after(AT_LEAST_SECONDS))
         write(one.store, change())
         with one.store.engine.begin() as connection:
-            one.store.episodes.write(connection, [build.row_of(episode(name)) for name in ("erp1", "stays")])
+            one.store.episodes.write(connection, [row_of(episode(name)) for name in ("erp1", "stays")])
         one.work()
         board = Board([MonitoredDatabase(DatabaseSettings(name="stays", dsn="demo:healthy-19c"), 15.0)])
         for _ in range(2):
