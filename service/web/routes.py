@@ -23,7 +23,7 @@ from service.web.api.reports import reports_api
 from service.web.http import AnswersHead, SafeHeaders
 from service.web.pages.causes import causes_pages, runbook_pages
 from service.web.pages.compare import compare_pages
-from service.web.pages.database import marks_pages, operate_pages, pages, static
+from service.web.pages.database import operate_pages, pages, static
 from service.web.pages.docs import Documentation, api_pages
 from service.web.pages.export import export_pages
 from service.web.pages.find import find_pages
@@ -68,7 +68,6 @@ def build_web(
         pages(board, access, uploads, repository),
         history_pages(board, repository, access),
         compare_pages(board, repository, access),
-        marks_pages(board, repository, access, audit),
         operate_pages(board, repository, actions, access, audit),
         export_pages(board, repository, access),
         sign_in_pages(access, audit),

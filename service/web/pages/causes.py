@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Request
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 from starlette.responses import Response
@@ -28,7 +27,7 @@ from service.web.access import Access
 from service.web.charts import sparklines
 from service.web.pages import words
 from service.web.pages.fleet import FleetRow, fleet_table
-from service.web.pages.layout import missing, page
+from service.web.pages.layout import missing, page, page_router
 from service.web.presenters import database_out, is_troubled
 
 # The runbooks that the alerts link to, rendered from the same Markdown files.
@@ -124,9 +123,7 @@ class CauseSign:
 
 
 def causes_pages(board: Board, store: Repository, access: Access) -> APIRouter:
-    router = APIRouter(
-        include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
-    )
+    router = page_router(access.reader)
 
     @router.get("/causes")
     def causes(request: Request) -> Response:
@@ -152,7 +149,7 @@ def causes_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
 def runbook_pages() -> APIRouter:
     """One runbook, which says nothing of any database: open, as nobody has a token at hand when an alert calls."""
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    router = page_router()
 
     @router.get("/runbooks/{name}")
     def runbook(request: Request, name: str) -> Response:

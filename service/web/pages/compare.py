@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Request
 from markupsafe import Markup
 from starlette.responses import Response
 
@@ -19,7 +18,6 @@ from rules.formatting import rough, sentence
 from service.history.comparison import CannotCompare, ComparedWindows, NoMark, around, comparison
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import BadWindow, parse_window
-from service.store.engine import STORE_ERRORS
 from service.store.episodes import Mark
 from service.store.repository import Repository
 from service.web.access import Access
@@ -27,7 +25,7 @@ from service.web.charts import history, sparklines, timeline
 from service.web.charts.svg import HALF, NARROW, Axis, ChartPanel, round_up, together
 from service.web.pages import words
 from service.web.pages.history import as_events, happenings, of_mark
-from service.web.pages.layout import GONE, no_database, page, refused
+from service.web.pages.layout import page, page_router, watched_in
 
 # A comparison in pictures: the figure that decides, and each change as an arrow from before to after.
 
@@ -195,15 +193,11 @@ EVERY_LINE = 1000
 
 
 def compare_pages(board: Board, store: Repository, access: Access) -> APIRouter:
-    router = APIRouter(
-        include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
-    )
+    router = page_router(access.reader)
 
     @router.get("/db/{db}/compare")
     def compare(request: Request, db: str, before: str = "", after: str = "", mark: str = "") -> Response:
-        watched = board.refreshed(db)
-        if watched is None:
-            return no_database(request, db, [known.name for known in board])
+        watched = watched_in(board, db)
         now = datetime.now(UTC)
         shown: dict[str, Any] = {
             "database": db,
@@ -213,20 +207,15 @@ def compare_pages(board: Board, store: Repository, access: Access) -> APIRouter:
             "comparison": None,
             "why": None,
         }
-        status = 200
+        status, marks = 200, store.marks.between(db, now - MARKS_SINCE, now, limit=LISTED)
+        shown["marks"] = [of_mark(mark) for mark in marks.items]
         try:
-            shown["marks"] = [
-                of_mark(mark) for mark in store.marks.between(db, now - MARKS_SINCE, now, limit=LISTED).items
-            ]
-            try:
-                shown |= _asked(store, watched, before, after, mark, now)
-            except (BadWindow, NoMark, CannotCompare) as error:
-                # "Cannot tell" is an answer, not an error of the caller.
-                status = 200 if isinstance(error, CannotCompare) else 404 if isinstance(error, NoMark) else 422
-                shown["why"] = str(error)
-            return page(request, "compare.html", status, **shown)
-        except STORE_ERRORS:
-            return refused(request, db, 503, GONE)
+            shown |= _asked(store, watched, before, after, mark, now)
+        except (BadWindow, NoMark, CannotCompare) as error:
+            # "Cannot tell" is an answer, not an error of the caller.
+            status = 200 if isinstance(error, CannotCompare) else 404 if isinstance(error, NoMark) else 422
+            shown["why"] = str(error)
+        return page(request, "compare.html", status, **shown)
 
     return router
 

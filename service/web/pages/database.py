@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, HTTPException, Request
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from markupsafe import Markup
 from starlette.responses import Response
@@ -25,7 +25,7 @@ from service.history.marks import BadMark, set_mark
 from service.intake.uploads import Uploads
 from service.state.board import LAST_HOUR, Board, MonitoredDatabase
 from service.state.episodes import in_words
-from service.state.window import PRESETS, BadWindow, Window, moment
+from service.state.window import PRESETS, Window, moment
 from service.store.engine import STORE_ERRORS, StoreError
 from service.store.reports import StoredReportSummary
 from service.store.repository import Repository
@@ -39,7 +39,15 @@ from service.web.charts.svg import Axis, reached, thinned
 from service.web.pages import words
 from service.web.pages.diagnosis import diagnosis_view
 from service.web.pages.history import as_events, change_flags, happenings, of_mark
-from service.web.pages.layout import GONE, HERE, address_at, form_of, no_database, page, refused
+from service.web.pages.layout import (
+    HERE,
+    address_at,
+    form_of,
+    page,
+    page_router,
+    refused,
+    watched_in,
+)
 from service.web.pages.words import capped
 from service.web.presenters import FleetRows
 from service.web.schemas import DatabaseOut
@@ -170,22 +178,15 @@ class ChangeNote:
 
 def pages(board: Board, access: Access, uploads: Uploads, store: Repository) -> APIRouter:
     """The HTML route of a database. It shows what REST shows."""
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    router = page_router()
 
     @router.get("/db/{db}")
     def database(
         request: Request, db: str, caller: Annotated[Caller, Depends(access.reader)], done: str = "", at: str = ""
     ) -> Response:
-        watched = board.refreshed(db)
-        if watched is None:
-            return no_database(request, db, [known.name for known in board])
+        watched = watched_in(board, db)
         now = datetime.now(UTC)
-        try:
-            values = shown(watched, store, now, caller, moment(at, now) if at else None)
-        except BadWindow as error:
-            return refused(request, db, 422, str(error))
-        except STORE_ERRORS:
-            return refused(request, db, 503, GONE)
+        values = shown(watched, store, now, caller, moment(at, now) if at else None)
         values["said"] = said_of(watched, done)
         return page(request, "database.html", **values, reports=_reports(uploads, watched))
 
@@ -348,8 +349,7 @@ class ValuesTable:
 
 def table(drawn: timeline.Overview, keys: Sequence[str]) -> ValuesTable:
     """The values behind the charts, at most `ROWS` rows, the newest first."""
-    by = -(-len(drawn.stretches) // ROWS) if drawn.stretches else 1
-    stretches, panels = thinned(drawn.stretches, [panel for panel in drawn.panels if panel.key in keys], by)
+    stretches, panels = thinned(drawn.stretches, [panel for panel in drawn.panels if panel.key in keys], ROWS)
     lines = [(panel, line) for panel in panels for line in panel.lines]
     headings = [
         line.name if line.name not in (panel.title, "all") else f"{panel.title}, {panel.unit}" for panel, line in lines
@@ -361,12 +361,16 @@ def table(drawn: timeline.Overview, keys: Sequence[str]) -> ValuesTable:
     return ValuesTable(headings, rows[::-1])
 
 
-# Sets a change mark from a page: a form, and an answer that leads to before and after.
+# The forms of a database's page: set a change mark, run a confirming query, sample sessions, log in once more.
+#
+# They need no script. The rules for senders are those of REST. Each action leaves a line in the audit log.
+
+Action = Callable[[MonitoredDatabase], object]
 
 
-def marks_pages(board: Board, store: Repository, access: Access, audit: Audit) -> APIRouter:
-    """The HTML route that sets a mark. It needs the role operate."""
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+def operate_pages(board: Board, store: Repository, can: OperatorActions, access: Access, audit: Audit) -> APIRouter:
+    """The POST routes of forms below /db/{db}, for operators. A mark leads to before and after, an action back to the page."""
+    router = page_router()
 
     async def posted(request: Request, caller: Annotated[Caller, Depends(access.operator)]) -> Mapping[str, str]:
         return await form_of(request)
@@ -378,12 +382,11 @@ def marks_pages(board: Board, store: Repository, access: Access, audit: Audit) -
         form: Annotated[Mapping[str, str], Depends(posted)],
         caller: Annotated[Caller, Depends(access.operator)],
     ) -> Response:
-        if board.refreshed(db) is None:
-            return no_database(request, db, [known.name for known in board])
+        watched_in(board, db)
         try:
             now = datetime.now(UTC)
             kept = set_mark(store, db, form.get("text", ""), moment(form.get("at", ""), now), caller.name, now)
-        except (BadMark, BadWindow) as error:
+        except BadMark as error:
             return refused(request, db, 422, str(error))
         except STORE_ERRORS:
             audit.record(caller.name, "mark", db, "failed: the store does not answer")
@@ -391,27 +394,8 @@ def marks_pages(board: Board, store: Repository, access: Access, audit: Audit) -
         audit.record(caller.name, "mark", db, f"kept as {kept.id}: {kept.text}")
         return RedirectResponse(f"/db/{quote(db)}/compare?mark={kept.id}", 303)
 
-    return router
-
-
-# An operator's actions on the page of a database: run a confirming query, sample sessions, log in once more.
-#
-# The forms need no script. The rules for senders are those of REST. Each action leaves a line in the audit log.
-
-Action = Callable[[MonitoredDatabase], object]
-
-
-def operate_pages(board: Board, store: Repository, can: OperatorActions, access: Access, audit: Audit) -> APIRouter:
-    """The POST routes of forms below /db/{db}; each leads back to the page."""
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-
-    async def posted(request: Request, caller: Annotated[Caller, Depends(access.operator)]) -> Mapping[str, str]:
-        return await form_of(request)
-
     def done(request: Request, db: str, caller: Caller, said: str, run: Action, action: str) -> Response:
-        watched = board.refreshed(db)
-        if watched is None:
-            return no_database(request, db, [known.name for known in board])
+        watched = watched_in(board, db)
         try:
             attempt(audit, caller, action, watched, lambda: run(watched))
         except HTTPException as error:

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Request
 from markupsafe import Markup
 from starlette.responses import Response
 
@@ -23,7 +22,7 @@ from service.web.charts import sparklines, timeline
 from service.web.charts.svg import Axis
 from service.web.pages import words
 from service.web.pages.history import as_events, happenings
-from service.web.pages.layout import page
+from service.web.pages.layout import page, page_router
 from service.web.presenters import FleetRows
 from service.web.schemas import DatabaseOut, LastMarkOut
 
@@ -222,9 +221,7 @@ class FleetView:
 
 
 def fleet_pages(board: Board, store: Repository, access: Access) -> APIRouter:
-    router = APIRouter(
-        include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
-    )
+    router = page_router(access.reader)
 
     known = FleetRows(store)
 

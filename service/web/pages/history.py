@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
 from rules.changes import MOST as MOST_CHANGES
@@ -17,8 +16,7 @@ from service.history.differences import LONGEST, Difference, Differences, differ
 from service.state.board import Board, MonitoredDatabase
 from service.state.episodes import Episode
 from service.state.episodes import told as verdict_told
-from service.state.window import PRESETS, BadWindow, Window, window
-from service.store.engine import STORE_ERRORS
+from service.state.window import PRESETS, Window, window
 from service.store.episodes import Mark
 from service.store.repository import Repository
 from service.web.access import Access
@@ -27,7 +25,7 @@ from service.web.charts import timeline
 from service.web.charts.history import usual_lines
 from service.web.charts.svg import Axis, reached, thinned
 from service.web.charts.timeline import Event, Overview, overview
-from service.web.pages.layout import GONE, no_database, page, refused
+from service.web.pages.layout import page, page_router, watched_in
 from service.web.pages.words import NOT_KNOWN, capped, share, state_of
 
 MOST = 100
@@ -192,22 +190,14 @@ def _difference(member: Difference) -> DifferenceRow:
 
 
 def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    router = page_router()
 
     @router.get("/db/{db}/history", dependencies=[Depends(access.reader)])
     def history(request: Request, db: str, begin: str = "-1h", end: str = "now") -> Response:
-        watched = board.refreshed(db)
-        if watched is None:
-            return no_database(request, db, [known.name for known in board])
+        watched = watched_in(board, db)
         now = datetime.now(UTC)
-        try:
-            chosen = window(begin, end, now)
-            asked = begin if end == "now" else ""
-            return page(request, "history.html", asked=asked, **_shown(store, watched, chosen, now))
-        except BadWindow as error:
-            return refused(request, db, 422, str(error))
-        except STORE_ERRORS:
-            return refused(request, db, 503, GONE)
+        asked = begin if end == "now" else ""
+        return page(request, "history.html", asked=asked, **_shown(store, watched, window(begin, end, now), now))
 
     return router
 
@@ -258,8 +248,7 @@ def _asking(drawn: Overview) -> str:
 
 def rows(drawn: Overview) -> list[HistoryRow]:
     """The figures as a table of at most `ROWS` rows beside the gaps, oldest first."""
-    by = -(-len(drawn.stretches) // ROWS) if drawn.stretches else 1
-    stretches, panels = thinned(drawn.stretches, drawn.panels, by)
+    stretches, panels = thinned(drawn.stretches, drawn.panels, ROWS)
     lines = [line for panel in panels for line in panel.lines]
     figures = [
         HistoryRow(stretch.begin, stretch.end, tuple(reached(line, index) for line in lines), None)

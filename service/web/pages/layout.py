@@ -6,17 +6,18 @@ Also the pages of no other subject: errors, the types of problem in REST, sign-i
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from html import escape as html_escape
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import parse_qs, quote
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.routing import APIRoute
 from fastapi.templating import Jinja2Templates
 from markupsafe import Markup, escape
 from starlette.responses import Response
@@ -50,9 +51,10 @@ from service.config.logs import Audit
 from service.escape import pasted, visible
 from service.history.month import hours
 from service.render.parts import OF_A_FINDING, of_each_instance, on_platform
-from service.state.board import Board
-from service.state.window import PRESETS, iso
-from service.web.access import SESSION, Access
+from service.state.board import Board, MonitoredDatabase
+from service.state.window import PRESETS, BadWindow, iso
+from service.store.engine import STORE_ERRORS
+from service.web.access import SESSION, Access, AccessRule
 from service.web.api.common import TYPES
 from service.web.charts import sparklines
 from service.web.http import squeezed
@@ -229,6 +231,52 @@ def refused(request: Request, db: str, status: int, why: str) -> Response:
     return page(request, "refused.html", status, db=db, why=why, presets=PRESETS)
 
 
+class NoDatabase(Exception):
+    """A page asks for a database that is not watched."""
+
+    def __init__(self, watched: Sequence[str]) -> None:
+        super().__init__()
+        self.watched = watched
+
+
+def watched_in(board: Board, db: str) -> MonitoredDatabase:
+    """The database of that name, as it is now. Raises NoDatabase."""
+    if (watched := board.refreshed(db)) is None:
+        raise NoDatabase([known.name for known in board])
+    return watched
+
+
+class PageRoute(APIRoute):
+    """The route of a page, with the pages of what any of them may meet: no such database, a wrong time, a store that is away."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The answer of the route, or one of those."""
+        answer = super().get_route_handler()
+
+        async def answer_or_refuse(request: Request) -> Response:
+            db = request.path_params.get("db", "")
+            try:
+                return await answer(request)
+            except NoDatabase as error:
+                return no_database(request, db, error.watched)
+            except BadWindow as error:
+                return refused(request, db, 422, str(error))
+            except STORE_ERRORS:
+                return refused(request, db, 503, GONE)
+
+        return answer_or_refuse
+
+
+def page_router(*rules: AccessRule) -> APIRouter:
+    """A router for pages, whose readers are held to these rules."""
+    return APIRouter(
+        include_in_schema=False,
+        default_response_class=HTMLResponse,
+        route_class=PageRoute,
+        dependencies=[Depends(rule) for rule in rules],
+    )
+
+
 def _section(path: str) -> str:
     """The part of the head that a page belongs to. Databases belong to the fleet."""
     found = next((link for _, link in SECTIONS[1:] if path == link or path.startswith(f"{link}/")), None)
@@ -292,7 +340,7 @@ _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{ti
 
 def problems_pages() -> APIRouter:
     """GET /docs/problems and /docs/problems/{name}. They contain nothing about any database, so nobody needs a token."""
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    router = page_router()
 
     @router.get("/docs/problems")
     def every_problem() -> HTMLResponse:
@@ -322,7 +370,7 @@ WRONG = "No token of auth.tokens_file matches. Tokens are case-sensitive; send t
 
 
 def sign_in_pages(access: Access, audit: Audit) -> APIRouter:
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    router = page_router()
 
     @router.get("/sign-in")
     def ask(request: Request, to: str = "/") -> Response:

@@ -6,7 +6,7 @@ from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 from starlette.responses import Response
 
 from service.config.logs import Audit
@@ -20,14 +20,14 @@ from service.web.api.reports import READERS, delete, take
 from service.web.http import Bulkhead
 from service.web.pages.diagnosis import diagnosis_view
 from service.web.pages.export import as_html, kept_file
-from service.web.pages.layout import missing, page
+from service.web.pages.layout import missing, page, page_router
 
 LISTED = 200
 
 
 def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
     """The HTML routes below /reports. They need no script: a form, and an answer that is a page."""
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    router = page_router()
 
     received, in_line = _receiver(uploads, access), Bulkhead(READERS)
 
