@@ -58,9 +58,6 @@ class FleetRows:
         self._past.fill_hours((watched,))
         return database_out(watched, marks.get(watched.name))
 
-    def overview(self, board: Iterable[MonitoredDatabase]) -> schemas.OverviewOut:
-        return overview_out(self.all(board))
-
 
 def database_out(watched: MonitoredDatabase, marked: MarkOutcome | None = None) -> schemas.DatabaseOut:
     """One database in short. Figures of the last poll only while they are current."""

@@ -12,7 +12,6 @@ import logging
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote, urlencode
@@ -181,65 +180,44 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ProblemType:
-    """A kind of problem, as on its page at /docs/problems/."""
-
-    title: str
-    meaning: str
-    way_out: str
-
-
-TYPES: Mapping[str, ProblemType] = {
-    "not-found": ProblemType(
-        "Not found",
-        "The address names something that does not exist.",
-        "`detail` lists what exists.",
-    ),
-    "not-authenticated": ProblemType(
+TYPES: Mapping[str, tuple[str, str]] = {
+    "not-found": ("Not found", "The address names something that does not exist. `detail` lists what exists."),
+    "not-authenticated": (
         "Not authenticated",
-        "The service needs a token.",
-        "Send `Authorization: Bearer <token>`; see auth.tokens_file.",
+        "The service needs a token. Send `Authorization: Bearer <token>`; see auth.tokens_file.",
     ),
-    "not-allowed": ProblemType(
+    "not-allowed": (
         "Not allowed",
-        "The role of the token, or the page that asks, may not do this.",
-        "Use a token with the role `operate`.",
+        "The role of the token, or the page that asks, may not do this. Use a token with the role `operate`.",
     ),
-    "gone": ProblemType("Gone", "The address has left latchscope.", "`detail` says what to ask in its place."),
-    "method-not-allowed": ProblemType(
-        "Method not allowed", "The address takes other methods.", "The header Allow lists them."
-    ),
-    "not-understood": ProblemType(
+    "gone": ("Gone", "The address has left latchscope. `detail` says what to ask in its place."),
+    "method-not-allowed": ("Method not allowed", "The address takes other methods. The header Allow lists them."),
+    "not-understood": (
         "Not understood",
-        "A part of the request has a form that cannot be read.",
-        "`detail` names the part and shows what to write.",
+        "A part of the request has a form that cannot be read. `detail` names the part and shows what to write.",
     ),
-    "refused": ProblemType(
-        "Refused", "The request was understood and not carried out.", "`detail` says why and what to do."
-    ),
-    "too-large": ProblemType(
+    "refused": ("Refused", "The request was understood and not carried out. `detail` says why and what to do."),
+    "too-large": (
         "Too large",
-        "The request, or a file in it, is larger than its address takes.",
-        "`detail` says the limit; send less at a time. `reports.max_bytes` sets it for uploads.",
+        "The request, or a file in it, is larger than its address takes. `detail` says the limit; send less at a time. "
+        "`reports.max_bytes` sets it for uploads.",
     ),
-    "too-many-guesses": ProblemType(
+    "too-many-guesses": (
         "Too many guesses",
-        "Too many different wrong tokens came from one address. A token that was right from there before still is.",
-        "Wait as long as the header `Retry-After` says, and send the right token.",
+        "Too many different wrong tokens came from one address. A token that was right from there before still is. Wait as "
+        "long as the header `Retry-After` says, and send the right token.",
     ),
-    "store-unavailable": ProblemType(
+    "store-unavailable": (
         "The store does not answer",
-        "The answer is in the store, which does not respond. Polls go on.",
-        "Try again later; see /readyz.",
+        "The answer is in the store, which does not respond. Polls go on. Try again later; see /readyz.",
     ),
-    "fault": ProblemType(
+    "fault": (
         "An error in latchscope",
-        "The service failed on this request.",
-        "Its log has the details; report them with the version.",
+        "The service failed on this request. Its log has the details; report them with the version.",
     ),
 }
-_BY_TITLE = {kind.title: name for name, kind in TYPES.items()}
+"""Kind of problem, as in its address below /docs/problems/ → its title; what it means, and what to do."""
+_BY_TITLE = {title: name for name, (title, _) in TYPES.items()}
 
 
 def problem(request: Request, status: int, title: str, detail: str) -> JSONResponse:

@@ -72,7 +72,7 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
     @router.get("/overview", tags=["databases"])
     def get_overview() -> schemas.OverviewOut:
         """Every watched database in one call, as on the page of the fleet, and how many are in each state."""
-        return rows.overview(board.all_refreshed())
+        return presenters.overview_out(rows.all(board.all_refreshed()))
 
     @router.get("/databases/{db}", tags=["databases"], responses=NOT_FOUND)
     def get_database(db: str) -> schemas.DatabaseOut:

@@ -35,23 +35,6 @@ Verdicts = Sequence[tuple[str, ChangeVerification | NotVerified]]
 
 
 @dataclass(frozen=True, slots=True)
-class LeadingChange:
-    """The first card: what changed, from what to what, and whether the change was the reason."""
-
-    state: str
-    words: str
-    title: str
-    lede: str
-    before: str
-    after: str
-    unit: str
-    ratio: str
-    direction: str
-    cost_before: str
-    cost_after: str
-
-
-@dataclass(frozen=True, slots=True)
 class ComparedRow:
     """One figure before and after."""
 
@@ -64,38 +47,29 @@ class ComparedRow:
     arrow: Markup
 
 
-def leading(compared: Comparison, verdicts: Verdicts) -> LeadingChange:
-    """The content of the card. The figure is the one in the sentence of the comparison."""
-    ranked = sorted(
+@dataclass(frozen=True, slots=True)
+class LeadingCard:
+    """The first card: the figure that decides, how much it changed, and whether the change was the reason."""
+
+    state: str
+    words: str
+    load: str
+    row: ComparedRow
+    ratio: tuple[str, str]
+
+
+def leading(compared: Comparison, verdicts: Verdicts) -> LeadingCard:
+    """The content of the card. The figure is the one in the sentence of the comparison, which is its title."""
+    top = min(
         (change for change in compared.changes if change.name in LEADING),
         key=lambda change: (change.verdict == "cannot tell", change.verdict != "changed", LEADING.index(change.name)),
     )
-    top = ranked[0]
-    verified = any(isinstance(verdict, ChangeVerification) for _, verdict in verdicts)
-    times = _times(top)
-    state = (
-        "fine"
-        if verified
-        else "none"
-        if top.verdict != "changed"
-        else "warning"
-        if top.direction == "rose"
-        else "notice"
-    )
-    cost = compared.find("row_cache_wait_share")
-    return LeadingChange(
-        state=state,
-        words="Verified: the change helped" if verified else "Not verified" if verdicts else "",
-        title=_title(top),
-        lede=_load(compared) or compared.sentence,
-        before=_value(top, top.before),
-        after=_value(top, top.after),
-        unit=f"{_subject(top)} {top.unit}" if not top.is_share else top.unit,
-        ratio=times[0],
-        direction=times[1],
-        cost_before="" if cost is None or cost.before is None else f"{words.share(cost.before)} of DB time lost",
-        cost_after="" if cost is None or cost.after is None else f"{words.share(cost.after)} of DB time lost",
-    )
+    changed = "warning" if top.direction == "rose" else "notice"
+    if any(isinstance(verdict, ChangeVerification) for _, verdict in verdicts):
+        state, words = "fine", "Verified: the change helped"
+    else:
+        state, words = changed if top.verdict == "changed" else "none", "Not verified" if verdicts else ""
+    return LeadingCard(state, words, _load(compared), _row(top, 0.0, 0.0), _times(top))
 
 
 def compared_rows(changes: Sequence[FigureChange]) -> Sequence[ComparedRow]:
@@ -132,23 +106,6 @@ def _row(change: FigureChange, low: float, high: float) -> ComparedRow:
         effect += ", outside the usual here"
     of = change.of if change.of and change.of not in change.title else ""
     return ComparedRow(sentence(change.title), of, before, after, change.unit, effect, drawn)
-
-
-def _title(change: FigureChange) -> str:
-    """Sleeps on dc_rollback_segments fell 137-fold."""
-    times, _ = _times(change)
-    subject = sentence(_subject(change))
-    if change.verdict == "cannot tell":
-        return f"{subject}: what changed is unknown"
-    if change.direction == "same" or change.verdict != "changed":
-        return f"{subject} did not change by more than noise"
-    if times in ("all", "new"):
-        return f"{subject} {'are gone' if times == 'all' else 'are new'}"
-    return f"{subject} {change.direction} {times.rstrip('×')}-fold"
-
-
-def _subject(change: FigureChange) -> str:
-    return change.title if not change.of or change.of in change.title else f"{change.title} of {change.of}"
 
 
 def _times(change: FigureChange) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from rules.cause import catalogue
 from rules.changes import clock, nearest_to, order
-from rules.formatting import number
+from rules.formatting import number, sentence, within
 from rules.model import Diagnosis
 from service.config.logs import Audit
 from service.history.comparison import diagnosis_at
@@ -48,7 +48,6 @@ from service.web.pages.layout import (
     refused,
     watched_in,
 )
-from service.web.pages.words import capped
 from service.web.presenters import FleetRows
 from service.web.schemas import DatabaseOut
 
@@ -151,7 +150,7 @@ def past_trouble(watched: MonitoredDatabase) -> PastTrouble | None:
     share = episode.peak_share_of_db_time
     worst = "" if share is None else words.share(share)
     link = address_at(watched.name, episode.peak_at)
-    return PastTrouble(until, words.uncapped(episode.title), worst, link)
+    return PastTrouble(until, within(episode.title), worst, link)
 
 
 LISTED = 10
@@ -400,7 +399,7 @@ def operate_pages(board: Board, store: Repository, can: OperatorActions, access:
             attempt(audit, caller, action, watched, lambda: run(watched))
         except HTTPException as error:
             values = shown(watched, store, datetime.now(UTC), caller)
-            values |= {"said": ActionSaid(f"{capped(str(error.detail))}.", failed=True), "reports": []}
+            values |= {"said": ActionSaid(f"{sentence(str(error.detail))}.", failed=True), "reports": []}
             return page(request, "database.html", error.status_code, **values)
         place = "#confirm" if said == "confirmed" else ""
         return RedirectResponse(f"/db/{quote(db)}?done={said}{place}", 303)

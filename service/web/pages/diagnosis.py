@@ -10,7 +10,7 @@ from markupsafe import Markup
 from collectors.model import DeltaSource
 from rules.cause import catalogue
 from rules.explain.story import founded, parts_in_words
-from rules.formatting import compared, function_of, number, sentence
+from rules.formatting import compared, function_of, number, sentence, within
 from rules.model import (
     Candidate,
     ChainBar,
@@ -148,28 +148,16 @@ def funnel_view(diagnosis: Diagnosis) -> FunnelView | None:
     found = diagnosis.funnel
     if found is None or not found.requests:
         return None
-    rows = [(f"Requests for {found.of}" if len(found.of) < 18 else "Requests", found.requests, "")]
+    rows = [("requests", found.requests)]
     if found.misses is not None:
         missed = found.misses / found.requests
-        rows.append(
-            (
-                "missed at the first try",
-                found.misses,
-                f"{words.share(missed)}{': looks alarming' if missed >= 0.05 else ''}",
-            )
-        )
+        rows.append((f"missed, {words.share(missed)}{': looks alarming' if missed >= 0.05 else ''}", found.misses))
     if found.sleeps is not None:
-        rows.append(
-            (
-                "slept, and so cost time",
-                found.sleeps,
-                f"{words.share(found.sleeps / found.requests)}: this is what counts",
-            )
-        )
+        rows.append((f"slept, {words.share(found.sleeps / found.requests)}: this is what counts", found.sleeps))
     busy = found.misses is not None and found.misses / found.requests >= 0.05
     return FunnelView(
         title="Why the misses are harmless" if busy else "Requests, and what they cost",
-        picture=sparklines.funnel(rows),
+        picture=svg.bars(rows, "Requests, misses and sleeps", f"of {found.of}"),
         words="A miss costs microseconds of processor time. A sleep costs milliseconds and shows as a wait. "
         "Many misses say that a latch is used a lot. That is no problem while no session sleeps."
         if busy
@@ -381,7 +369,7 @@ def _steps(links: Sequence[ChainLink], state: str, finding: Finding | None = Non
     shown = [link for link in links if len(links) <= FULL or link.kind != "sign"]
     steps = [_step(link, state) for link in shown]
     return [
-        replace(step, name=words.uncapped(finding.name), closest=in_words(closest(finding)))
+        replace(step, name=within(finding.name), closest=in_words(closest(finding)))
         if finding and step.link.kind == "cause"
         else step
         for step in steps

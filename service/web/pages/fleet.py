@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from rules.cause import catalogue
 from rules.explain.story import LABELS, eased, screen
+from rules.formatting import within
 from service.state.board import LAST_HOUR, Board
 from service.state.window import Window
 from service.store.engine import STORE_ERRORS
@@ -155,7 +156,7 @@ def _what(out: DatabaseOut, state: str) -> tuple[str, str]:
     if cause is None:
         return screen("unexplained").title, ""
     if out.confidence == "low":
-        return f"{LABELS['likely']}: {words.uncapped(cause.name)}", LABELS["look"]
+        return f"{LABELS['likely']}: {within(cause.name)}", LABELS["look"]
     return cause.name, f"{LABELS['do']}: {out.do_now or cause.do_now}"
 
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from rules.changes import MOST as MOST_CHANGES
 from rules.changes import told
-from rules.formatting import rough
+from rules.formatting import rough, sentence
 from service.history.differences import LONGEST, Difference, Differences, differences
 from service.state.board import Board, MonitoredDatabase
 from service.state.episodes import Episode
@@ -26,7 +26,7 @@ from service.web.charts.history import usual_lines
 from service.web.charts.svg import Axis, reached, thinned
 from service.web.charts.timeline import Event, Overview, overview
 from service.web.pages.layout import page, page_router, watched_in
-from service.web.pages.words import NOT_KNOWN, capped, share, state_of
+from service.web.pages.words import NOT_KNOWN, share, state_of
 
 MOST = 100
 SIDE = timedelta(minutes=30)
@@ -172,7 +172,7 @@ def differing(found: Differences) -> list[DifferingRows]:
         large = [member for member in members if (member.share_of_difference or 1.0) >= LEAST_PART]
         if members or group.cannot_tell:
             rows = tuple(_difference(member) for member in large[:MOST_MEMBERS])
-            title = capped(group.title) if group.unit in group.title else f"{capped(group.title)}, {group.unit}"
+            title = sentence(group.title) if group.unit in group.title else f"{sentence(group.title)}, {group.unit}"
             shown.append(DifferingRows(title, rows, len(members) - len(rows), group.cannot_tell))
     return shown
 

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from html import escape as html_escape
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,7 +27,7 @@ from rules.explain.library_cache import MOST_GROUPS, noticeable
 from rules.explain.library_cache import heading as library_cache_heading
 from rules.explain.library_cache import in_words as library_cache_words
 from rules.explain.story import LABELS
-from rules.formatting import count, measured, percent
+from rules.formatting import count, measured, percent, sentence
 from rules.formatting import number as spelled
 from rules.gaps import section_of
 from rules.hangs.words import (
@@ -59,7 +58,6 @@ from service.web.api.common import TYPES
 from service.web.charts import sparklines
 from service.web.http import squeezed
 from service.web.pages import words
-from service.web.pages.words import capped
 from service.web.sessions import SESSION_SECONDS
 
 HERE = Path(__file__).parents[1]
@@ -305,7 +303,7 @@ def error_pages(board: Board) -> Callable[[Request, int, str, str], Response | N
             "missing.html",
             status,
             title=title,
-            what=f"{capped(detail).rstrip('.')}.",
+            what=f"{sentence(detail).rstrip('.')}.",
             near=(),
             back="/",
             back_words="All databases",
@@ -334,34 +332,25 @@ async def form_of(request: Request) -> Mapping[str, str]:
 
 # A page for each type of problem in REST. The `type` of a problem is its address.
 
-_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title} · latchscope</title></head>
-<body><main><h1>{title}</h1>{body}<p><a href="/docs/problems">All problems</a></p></main></body></html>"""
-
 
 def problems_pages() -> APIRouter:
     """GET /docs/problems and /docs/problems/{name}. They contain nothing about any database, so nobody needs a token."""
     router = page_router()
 
     @router.get("/docs/problems")
-    def every_problem() -> HTMLResponse:
-        links = (
-            f'<li><a href="/docs/problems/{name}">{html_escape(kind.title)}</a></li>' for name, kind in TYPES.items()
-        )
-        return _page("Problems", f"<ul>{''.join(links)}</ul>")
+    def every_problem(request: Request) -> Response:
+        return page(request, "problems.html", title="Problems", kinds=TYPES)
 
     @router.get("/docs/problems/{name}")
-    def one_problem(name: str) -> HTMLResponse:
-        kind = TYPES.get(name)
-        if kind is None:
-            return _page("Not found", "<p>There is no problem of that name.</p>", 404)
-        what, cure = html_escape(kind.meaning), html_escape(kind.way_out)
-        return _page(kind.title, f"<p>{what}</p><p><strong>What to do:</strong> {cure}</p>")
+    def one_problem(request: Request, name: str) -> Response:
+        if name not in TYPES:
+            names = {title: f"/docs/problems/{kind}" for kind, (title, _) in TYPES.items()}
+            return missing(
+                request, f"There is no problem {name[:60]}.", names, ("All problems", "/docs/problems"), name
+            )
+        return page(request, "problems.html", title=TYPES[name][0], kinds={name: TYPES[name]})
 
     return router
-
-
-def _page(title: str, body: str, status: int = 200) -> HTMLResponse:
-    return HTMLResponse(_PAGE.format(title=html_escape(title), body=body), status)
 
 
 # Sign-in with a token, and sign-out. Without configured tokens there is nothing to sign in to.

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from rules.base import Bound, UsualBetween
 from rules.changes import ChangeKind
-from rules.formatting import few, percent, rough, sentence, within
+from rules.formatting import few, percent, rough, sentence
 from rules.model import Severity
 from service.history.comparison import Outcome
 
@@ -37,17 +37,7 @@ PER_TIME = ("sleeps per second", "logons per second")
 
 def outcome(of: Outcome) -> str:
     """The outcome of a mark, in the words of verdicts. Empty if nothing was judged."""
-    return _OUTCOMES.get(of, capped(of))
-
-
-def capped(text: str) -> str:
-    """With a capital letter first."""
-    return sentence(text)
-
-
-def uncapped(text: str) -> str:
-    """For the middle of a sentence."""
-    return within(text)
+    return _OUTCOMES.get(of, sentence(of))
 
 
 def state_of(severity: Severity | str | None, up: bool = True) -> str:

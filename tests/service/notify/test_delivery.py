@@ -179,14 +179,6 @@ def test_webhook_change_is_sent_by_exactly_one_of_many_processes(url: str) -> No
         assert begun == sorted(begun), "each database in order"
 
 
-def test_webhook_claim_goes_to_one_of_two_readers(url: str) -> None:
-    with receiver() as to, running(url, hook(to), started=False) as one:
-        write(one.store, change())
-        (head,) = one.store.deliveries.next_of("one")
-        claims = [one.store.deliveries.claim(head, datetime.now(UTC)) for _ in range(2)]
-        assert [claim is None for claim in claims] == [False, True]
-
-
 def test_webhook_failure_delays_only_its_own_database(url: str) -> None:
     slow = DeliverySchedule(first=3600.0)
     with receiver(500) as to, running(url, hook(to), pace=slow, started=False) as one:

@@ -61,7 +61,9 @@ def test_each_type_of_problem_is_a_page_of_the_service(app: Client) -> None:
     for address in (kind, "/docs/problems", *(f"/docs/problems/{name}" for name in TYPES)):
         page = app.get(address)
         assert page.status_code == 200 and page.text.startswith("<!doctype html>"), address
-    assert app.get("/docs/problems/none").status_code == 404
+        assert all(f'href="/docs/problems/{name}"' in page.text for name in TYPES if address == "/docs/problems")
+    unknown = app.get("/docs/problems/<script>")
+    assert unknown.status_code == 404 and "problem <script>" not in unknown.text
 
 
 class _InProcess(httpx.BaseTransport):
