@@ -33,12 +33,10 @@ from service.watch.actions import OperatorActions
 from service.web import presenters
 from service.web.access import Access, Caller
 from service.web.api.databases import attempt
-from service.web.charts import history, timeline
-from service.web.charts.history import usual_lines
-from service.web.charts.svg import Axis, reached, thinned
+from service.web.charts import timeline
 from service.web.pages import words
 from service.web.pages.diagnosis import diagnosis_view
-from service.web.pages.history import as_events, change_flags, happenings, of_mark
+from service.web.pages.history import as_events, cells_of, change_flags, charts_of, happenings, of_mark
 from service.web.pages.layout import (
     HERE,
     address_at,
@@ -160,7 +158,6 @@ TOLD_MARK = timedelta(days=1)
 """How long a change is shown at the top of the page."""
 ROWS = 40
 DRAWN = ("share", "sleeps", "executions")
-SHOWN = ("share", "sleeps", "executions")
 static = StaticFiles(directory=HERE / "static")
 
 
@@ -304,15 +301,7 @@ def last_hour(
     window = drawn.window if at else _watched(drawn, end)
     events = [*as_events(happenings(store, watched.name, window), end), *change_flags(store, watched.name, window)]
     gaps = [gap for gap in drawn.gaps if gap.end > window.begin]
-    usual = usual_lines(store, watched.name, window)
-    if len(drawn.stretches) < 2:
-        return [], drawn
-    stretches, axis = drawn.stretches, Axis(window)
-    return [
-        history.chart(each, axis, stretches, gaps, events, history.least(each), usual.get(each.key, ()))
-        for each in drawn.panels
-        if each.key in SHOWN
-    ], drawn
+    return (charts_of(store, watched.name, drawn, window, gaps, events) if len(drawn.stretches) > 1 else []), drawn
 
 
 def recent(store: Repository, watched: MonitoredDatabase, now: datetime, at: datetime | None = None) -> dict[str, Any]:
@@ -324,7 +313,7 @@ def recent(store: Repository, watched: MonitoredDatabase, now: datetime, at: dat
         return {"charts": None, "marks": [], "values": None, "resolution": ""}
     return {
         "charts": charts,
-        "values": table(drawn, SHOWN) if charts else None,
+        "values": table(drawn) if charts else None,
         "marks": [of_mark(mark) for mark in marks],
         "resolution": drawn.resolution,
     }
@@ -338,26 +327,14 @@ def _watched(drawn: timeline.Overview, end: datetime) -> Window:
     return Window(max(drawn.window.begin, end - max(known * 1.05, timedelta(minutes=1))), end)
 
 
-@dataclass(frozen=True, slots=True)
-class ValuesTable:
-    """The values of charts as a table."""
-
-    headings: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[str]]]
-
-
-def table(drawn: timeline.Overview, keys: Sequence[str]) -> ValuesTable:
-    """The values behind the charts, at most `ROWS` rows, the newest first."""
-    stretches, panels = thinned(drawn.stretches, [panel for panel in drawn.panels if panel.key in keys], ROWS)
-    lines = [(panel, line) for panel in panels for line in panel.lines]
+def table(drawn: timeline.Overview) -> dict[str, Any]:
+    """The values behind the charts as a table, at most `ROWS` rows, the newest first."""
+    lines = [(panel, line) for panel in drawn.panels for line in panel.lines]
     headings = [
         line.name if line.name not in (panel.title, "all") else f"{panel.title}, {panel.unit}" for panel, line in lines
     ]
-    rows = [
-        (f"{stretch.end:%H:%M:%S}", [reached(line, index) for _, line in lines])
-        for index, stretch in enumerate(stretches)
-    ]
-    return ValuesTable(headings, rows[::-1])
+    rows = [(f"{stretch.end:%H:%M:%S}", cells) for stretch, cells in cells_of(drawn, ROWS)]
+    return {"headings": headings, "rows": rows[::-1]}
 
 
 # The forms of a database's page: set a change mark, run a confirming query, sample sessions, log in once more.

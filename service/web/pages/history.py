@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Request
+from markupsafe import Markup
 from starlette.responses import Response
 
 from rules.changes import MOST as MOST_CHANGES
@@ -23,7 +24,7 @@ from service.web.access import Access
 from service.web.charts import history as history_
 from service.web.charts import timeline
 from service.web.charts.history import usual_lines
-from service.web.charts.svg import Axis, reached, thinned
+from service.web.charts.svg import Axis, Gap, WatchedStretch, reached, thinned
 from service.web.charts.timeline import Event, Overview, overview
 from service.web.pages.layout import page, page_router, watched_in
 from service.web.pages.words import NOT_KNOWN, share, state_of
@@ -205,9 +206,7 @@ def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: datetime) -> dict[str, Any]:
     drawn = overview(store, watched.name, chosen, watched.map, newest=watched.snapshot)
     happened = happenings(store, watched.name, chosen)
-    axis = Axis(chosen)
     events = [*as_events(happened, min(now, chosen.end)), *change_flags(store, watched.name, chosen)]
-    usual = usual_lines(store, watched.name, chosen)
     home = f"/db/{quote(watched.name)}/history"
     found = None
     if chosen.length <= LONGEST:
@@ -224,18 +223,31 @@ def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: d
         "presets": PRESETS,
         "now": now,
         "happened": happened,
-        "timeline": timeline.events(events, axis, drawn.gaps, home),
-        "charts": [
-            history_.chart(
-                panel, axis, drawn.stretches, drawn.gaps, events, history_.least(panel), usual.get(panel.key, ())
-            )
-            for panel in drawn.panels
-        ],
+        "timeline": timeline.events(events, Axis(chosen), drawn.gaps, home),
+        "charts": charts_of(store, watched.name, drawn, chosen, drawn.gaps, events),
         "columns": [(panel, line) for panel in drawn.panels for line in panel.lines],
         "rows": rows(drawn),
         "spread": any(line.highs for panel in drawn.panels for line in panel.lines),
         "csv": f"/api/v1/databases/{quote(watched.name)}/history?{_asking(drawn)}",
     }
+
+
+def charts_of(
+    store: Repository, database: str, drawn: Overview, window: Window, gaps: Sequence[Gap], events: Sequence[Event]
+) -> list[Markup]:
+    """The charts of a window, with the usual figures of the database. Raises what the store does."""
+    usual, axis = usual_lines(store, database, window), Axis(window)
+    return [
+        history_.chart(panel, axis, drawn.stretches, gaps, events, history_.least(panel), usual.get(panel.key, ()))
+        for panel in drawn.panels
+    ]
+
+
+def cells_of(drawn: Overview, most: int) -> list[tuple[WatchedStretch, tuple[str, ...]]]:
+    """At most so many stretches, the earliest first, with a cell for each line of each chart."""
+    stretches, panels = thinned(drawn.stretches, drawn.panels, most)
+    lines = [line for panel in panels for line in panel.lines]
+    return [(stretch, tuple(reached(line, index) for line in lines)) for index, stretch in enumerate(stretches)]
 
 
 def _asking(drawn: Overview) -> str:
@@ -248,12 +260,7 @@ def _asking(drawn: Overview) -> str:
 
 def rows(drawn: Overview) -> list[HistoryRow]:
     """The figures as a table of at most `ROWS` rows beside the gaps, oldest first."""
-    stretches, panels = thinned(drawn.stretches, drawn.panels, ROWS)
-    lines = [line for panel in panels for line in panel.lines]
-    figures = [
-        HistoryRow(stretch.begin, stretch.end, tuple(reached(line, index) for line in lines), None)
-        for index, stretch in enumerate(stretches)
-    ]
+    figures = [HistoryRow(stretch.begin, stretch.end, cells, None) for stretch, cells in cells_of(drawn, ROWS)]
     return sorted(
         [*figures, *(HistoryRow(gap.begin, gap.end, (), gap.why) for gap in drawn.gaps)], key=lambda row: row.begin
     )
