@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from typing import Any
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import Request, build_opener
 
 from prometheus_client import CollectorRegistry, Counter
@@ -22,7 +22,7 @@ from prometheus_client import CollectorRegistry, Counter
 from collectors.errors import SetupError
 from rules.model import Severity
 from service.background import SupervisedThread
-from service.client import NoRedirect
+from service.client import NoRedirect, brief
 from service.config.load import read_secret
 from service.config.settings import Settings, WebhookSettings
 from service.state.episodes import EpisodeChange
@@ -202,7 +202,7 @@ def post(webhook: WebhookSettings, document: dict[str, Any]) -> None:
         error.close()
         raise DeliveryRefused(f"it answers {error.code}", final=error.code == GONE) from None
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise DeliveryRefused(_brief(error)) from None
+        raise DeliveryRefused(brief(error)) from None
 
 
 def _secret(webhook: WebhookSettings) -> str:
@@ -214,13 +214,6 @@ def _secret(webhook: WebhookSettings) -> str:
     if not secret:
         raise DeliveryRefused(f"secret_file {webhook.secret_file} is empty")
     return secret
-
-
-def _brief(error: Exception) -> str:
-    """The kind of a failure. The texts of some contain the address."""
-    cause = error.reason if isinstance(error, URLError) and isinstance(error.reason, Exception) else error
-    said = cause.strerror if isinstance(cause, OSError) else None
-    return said or type(cause).__name__
 
 
 # Webhooks: each receiver gets each change of an episode, at least once, in order, and over restarts.
