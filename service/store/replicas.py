@@ -127,6 +127,7 @@ class SharedLeases(Leases):
         return Ownership(tuple(sorted(pids.values(), key=lambda replica: (replica.name, replica.id))), owners)
 
     def take(self, names: Sequence[str]) -> tuple[Lease, ...]:
+        """A lock for each, in one statement."""
         with self._session() as session:
             wanted = {key_of("poll", name): name for name in names if name not in self._held}
             for key in session.scalars(_TAKE, {"keys": list(wanted)}):
@@ -135,6 +136,7 @@ class SharedLeases(Leases):
             return tuple(self._held[name] for name in names if name in self._held)
 
     def give(self, lease: Lease) -> None:
+        """Unlock it, unless it is of a term that is over."""
         with self._lock:
             if self._held.get(lease.database) is not lease:
                 return
@@ -142,9 +144,11 @@ class SharedLeases(Leases):
             self._quietly(lambda session: session.execute(_GIVE, {"key": key_of("poll", lease.database)}))
 
     def acting(self, database: str) -> AbstractContextManager[bool]:
+        """Only one replica may at a time."""
         return self._alone_at(key_of("act", database))
 
     def logging_in(self, account: str) -> AbstractContextManager[bool]:
+        """Only one replica may at a time."""
         return self._alone_at(key_of("login", account))
 
     @contextmanager

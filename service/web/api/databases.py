@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, HTTPException, Request
@@ -51,14 +52,11 @@ def watched_in(board: Board, db: str) -> MonitoredDatabase:
 
 def api(board: Board, store: Repository, access: Access) -> APIRouter:
     """The routes below /api/v1."""
-    rows = FleetRows(store)
+    rows, watched = FleetRows(store), partial(watched_in, board)
     readers = [Depends(access.reader)]
     router = APIRouter(
         prefix="/api/v1", generate_unique_id_function=operation_id, dependencies=readers, responses=REFUSED
     )
-
-    def watched(db: str) -> MonitoredDatabase:
-        return watched_in(board, db)
 
     @router.get("/databases", tags=["databases"])
     def list_databases(
