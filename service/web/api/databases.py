@@ -82,12 +82,9 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
     )
     def get_diagnosis(request: Request, db: str, at: AtQuery = None) -> Response:
         """What is found, ruled out and undetermined over the last interval, or at a past time; `basis` is null without one."""
-        found = watched(db)
-        told = (
-            presenters.told_now(store, found)
-            if at is None
-            else presenters.told_at(store, found, moment(at, datetime.now(UTC)))
-        )
+        found, now = watched(db), datetime.now(UTC)
+        then = None if at is None else moment(at, now)
+        told = presenters.told_at(store, found, then) if then else presenters.told_now(store, found)
         return tagged(request, told.model_dump_json())
 
     @router.get("/databases/{db}/blockers", tags=["diagnosis"], responses=NOT_FOUND)
