@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 from service.background import PeriodicJob, SupervisedThread
 from service.config.settings import BadSettings, Settings
 from service.extras import MissingExtra
-from service.notify.delivery import Receivers, Webhooks
+from service.notify.delivery import Receivers, ReceiverThread, Webhooks
 from service.notify.feed import EpisodeFeed
 from service.notify.messages import Notifications, require_apprise
 from service.state.board import UNWATCHED, Board, lasts, outage_of, over, unwatched
@@ -90,19 +90,20 @@ class Notifiers:
     outages: PeriodicJob
 
     @property
-    def _parts(self) -> list[EpisodeFeed | Receivers | PeriodicJob]:
-        return [self.feed, *self.receivers, self.outages]
+    def _parts(self) -> list[EpisodeFeed | ReceiverThread | PeriodicJob]:
+        return [self.feed, *(sender for each in self.receivers for sender in each.senders), self.outages]
 
     @property
     def threads(self) -> list[SupervisedThread]:
         """A thread for each part."""
-        senders = [sender.thread for each in self.receivers for sender in each.senders]
-        return [self.feed.thread, *senders, self.outages.thread]
+        return [part.thread for part in self._parts]
 
     def take(self, settings: Settings) -> None:
-        """Tell the receivers of these settings from now on."""
+        """Tell the receivers of these settings from now on. What runs goes on."""
         for each in self.receivers:
             each.take(settings)
+        if self.feed.thread.alive:
+            self.start()
 
     def start(self) -> None:
         """Start to follow the log of episodes, and send what an earlier process left."""

@@ -232,7 +232,7 @@ class Receivers:
     def __init__(
         self, settings: Settings, store: Repository, own: CollectorRegistry, pace: DeliverySchedule | None = None
     ) -> None:
-        self._store, self._pace, self._started = store, pace or DeliverySchedule(), False
+        self._store, self._pace = store, pace or DeliverySchedule()
         self._attempts = Counter(*self.counter, ["target", "outcome"], registry=own)
         self._served: dict[str, tuple[Any, Sent, ReceiverThread]] = {}
         self.take(settings)
@@ -245,7 +245,10 @@ class Receivers:
         return [sender for _, _, sender in self._served.values()]
 
     def take(self, settings: Settings) -> None:
-        """Serve these from now on. Who stays as it is keeps its thread; what waits for one that left stays in the store."""
+        """Serve these from now on. Who stays as it is keeps its thread, who is new gets one that its owner starts.
+
+        What waits for one that left stays in the store.
+        """
         before, of, served = self._served, Sent.of(settings), dict[str, tuple[Any, Sent, ReceiverThread]]()
         for each in getattr(settings, self.of):
             known = before.get(each.target)
@@ -255,8 +258,6 @@ class Receivers:
         for known in before.values():
             if known not in served.values():
                 known[2].stop()
-        if self._started:
-            self.start()
 
     @staticmethod
     def wants(receiver: Any, change: EpisodeChange) -> bool:
@@ -271,22 +272,6 @@ class Receivers:
         """Send what is new."""
         for sender in self.senders:
             sender.wake()
-
-    def start(self) -> None:
-        """Start to send, beginning with what an earlier process left."""
-        self._started = True
-        for sender in self.senders:
-            sender.start()
-
-    def stop(self) -> None:
-        """Ask every thread to stop. A receiver that hangs is not awaited."""
-        for sender in self.senders:
-            sender.stop()
-
-    def join(self, timeout: float) -> None:
-        """Wait for the threads, for at most this long in total."""
-        for sender in self.senders:
-            sender.join(timeout / len(self.senders))
 
 
 class Sender(ReceiverThread):

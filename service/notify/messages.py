@@ -14,7 +14,7 @@ from rules.cause import catalogue
 from rules.changes import BEFORE, Change, nearest_to
 from rules.changes import told as told_change
 from rules.explain.story import LABELS, as_sure, tell
-from rules.formatting import percent, within
+from rules.formatting import length, percent, within
 from rules.model import Confidence, Severity
 from service.config.load import read_secret
 from service.config.settings import NotificationSettings, Settings, WebhookSettings
@@ -205,17 +205,11 @@ def _time(moment: str) -> str:
     return datetime.fromisoformat(moment).strftime("%H:%M")
 
 
-def _end(item: EpisodeNews) -> str:
-    return str(item.episode.get("end") or item.episode["last_seen"])
-
-
 def _lasted(item: EpisodeNews) -> str:
     """From begin to end, by the database's clock."""
-    begin, end = (datetime.fromisoformat(moment) for moment in (item.episode["begin"], _end(item)))
-    minutes = round((end - begin).total_seconds() / 60)
-    if minutes < 1:
-        return f"{(end - begin).total_seconds():.0f} s"
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+    until = item.episode.get("end") or item.episode["last_seen"]
+    begin, end = (datetime.fromisoformat(moment) for moment in (item.episode["begin"], until))
+    return length((end - begin).total_seconds())
 
 
 # One message through Apprise. The address is read for each message, and no failure shows any of it.

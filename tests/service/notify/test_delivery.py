@@ -61,8 +61,8 @@ class Running:
         return [(one.outcome, one.attempts) for one in self.store.deliveries.of("erp1", "undo-segments", BEGAN)]
 
     def end(self) -> None:
-        self.webhooks.stop()
-        self.webhooks.join(60)
+        for one in self.webhooks.senders:
+            one.stop(), one.join(60)
         assert not any(one.thread.alive for one in self.webhooks.senders)
         self.store.close()
 
@@ -72,8 +72,8 @@ def running(
     url: str, *webhooks: WebhookSettings, pace: DeliverySchedule = QUICK, started: bool = True
 ) -> Iterator[Running]:
     one = Running(url, list(webhooks), pace)
-    if started:
-        one.webhooks.start()
+    for each in one.webhooks.senders if started else ():
+        each.start()
     try:
         yield one
     finally:
