@@ -18,7 +18,7 @@ from service.web.access import Access, Admission
 from service.web.api import common
 from service.web.api.databases import actions_api, api
 from service.web.api.history import changes_api, compare_api, differences_api, episodes_api, history_api, marks_api
-from service.web.api.live import monitoring, reload_api, streams
+from service.web.api.live import health, reload_api, scrapes, streams
 from service.web.api.reports import reports_api
 from service.web.http import AnswersHead, SafeHeaders
 from service.web.pages.causes import causes_pages, runbook_pages
@@ -61,7 +61,8 @@ def build_web(
         compare_api(board, repository, access),
         actions_api(board, actions, access, audit),
         reports_api(uploads, access, audit),
-        monitoring(board, registry, ready, access),
+        health(ready),
+        scrapes(board, registry, access),
         reload_api(reload, access),
         causes_pages(board, repository, access),
         runbook_pages(),
