@@ -132,7 +132,7 @@ def stock(page: str) -> CollectorRegistry:
 def over_http(board: Board, scrapes: int) -> list[float]:
     """Scrapes of the real route on a real socket."""
     app = FastAPI()
-    app.router.routes.extend(scrapes(board, own_registry(), Access(None)).routes)
+    app.router.routes.extend(live.scrapes(board, own_registry(), Access(None)).routes)
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
