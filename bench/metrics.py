@@ -39,6 +39,7 @@ from service.metrics.families import FAMILIES
 from service.state.board import Board, MonitoredDatabase, Published
 from service.watch.pipeline import run_poll
 from service.web.access import Access
+from service.web.api import live
 
 TINY = "--fleets 2:50 --scrapes 2"
 OF_LIVENESS = 5
