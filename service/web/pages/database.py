@@ -16,7 +16,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from rules.cause import catalogue
-from rules.changes import clock, nearest_to, order
+from rules.changes import nearest_to
 from rules.formatting import number, sentence, within
 from rules.model import Diagnosis
 from service.config.logs import Audit
@@ -228,37 +228,17 @@ NEAR = 10
 """Changes on the page. The others are behind a click."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeLine:
-    """One change on the page."""
+def changes_card(diagnosis: Diagnosis) -> dict[str, Any] | None:
+    """The card of the timeline, oldest first: the changes nearest to the begin of the waits, all if those are not all, and gaps.
 
-    kind: str
-    clock: str
-    text: str
-    order: str
-
-
-@dataclass(frozen=True, slots=True)
-class ChangesCard:
-    """What changed, oldest first: the changes nearest to the begin of the waits, all of them if those are not all, and gaps."""
-
-    near: Sequence[ChangeLine]
-    every: Sequence[ChangeLine]
-    missing: Sequence[str]
-
-
-def changes_card(diagnosis: Diagnosis) -> ChangesCard | None:
-    """The card of the timeline. None without a reading."""
+    None without a reading.
+    """
     if diagnosis.changes is None:
         return None
     begin = diagnosis.waits_began
     near = nearest_to(diagnosis.changes, begin, NEAR) if begin else diagnosis.changes[-NEAR:]
     every = diagnosis.changes if len(diagnosis.changes) > len(near) else ()
-    lines = [
-        [ChangeLine(words.CHANGES[one.kind], clock(one), one.text, order(one, begin)) for one in some]
-        for some in (near, every)
-    ]
-    return ChangesCard(lines[0], lines[1], diagnosis.changes_missing)
+    return {"near": near, "every": every, "missing": diagnosis.changes_missing}
 
 
 def _restart(store: Repository, watched: MonitoredDatabase, out: DatabaseOut) -> RestartNote | None:

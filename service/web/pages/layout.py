@@ -22,11 +22,13 @@ from markupsafe import Markup, escape
 from starlette.responses import Response
 
 from collectors.release import text_for
+from rules import changes
+from rules.cause import catalogue
 from rules.confirmation import number_of
 from rules.explain.library_cache import MOST_GROUPS, noticeable
 from rules.explain.library_cache import heading as library_cache_heading
 from rules.explain.library_cache import in_words as library_cache_words
-from rules.explain.story import LABELS
+from rules.explain.story import LABELS, founded
 from rules.formatting import count, measured, percent, sentence
 from rules.formatting import number as spelled
 from rules.gaps import section_of
@@ -49,7 +51,7 @@ from rules.remedy import OF_MISSES, PLATFORMS, Texts, where
 from service.config.logs import Audit
 from service.escape import pasted, visible
 from service.history.month import hours
-from service.render.parts import OF_A_FINDING, of_each_instance, on_platform
+from service.render.parts import CLOSE, OF_A_FINDING, of_each_instance, on_platform
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import PRESETS, BadWindow, iso
 from service.store.engine import STORE_ERRORS
@@ -122,11 +124,14 @@ def _seen(value: object) -> object:
 
 FILTERS: Mapping[str, Callable[..., str]] = {
     "count": count,
+    "cause_name": lambda cause: known.name if (known := catalogue().get(cause)) else cause,
+    "founded": founded,
     "measured": lambda figure: measured(figure.value, figure.unit),
     "percent": percent,
     "section": section_of,
     "spelled": spelled,
     "number_of": number_of,
+    "sentence": sentence,
     "ticked": ticked,
     "breakable": breakable,
     "filled_in": filled_in,
@@ -142,6 +147,8 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "lasted": words.lasted,
     "of_each_instance": of_each_instance,
     "clock": words.clock,
+    "change_clock": changes.clock,
+    "change_order": changes.order,
     "iso": iso,
     "share": words.share,
     "hbar": sparklines.bar,
@@ -154,6 +161,7 @@ FILTERS: Mapping[str, Callable[..., str]] = {
 }
 templates.env.filters |= FILTERS
 templates.env.filters |= {
+    "against": words.against,
     "tree": tree,
     "entry_of": entry_of,
     "remarks": remarks,
@@ -165,6 +173,8 @@ templates.env.filters |= {
 templates.env.finalize = _seen
 templates.env.globals |= {
     "CHAIN_ACTION": ACTION,
+    "CHANGES": words.CHANGES,
+    "CLOSE": CLOSE,
     "CHAIN_CHECK": CHECK,
     "CHAIN_OLD": NO_COMMAND_NOW,
     "CHAIN_ONLY_IF": ONLY_IF,

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 from rules.base import Bound, UsualBetween
 from rules.changes import ChangeKind
-from rules.formatting import few, percent, rough, sentence
-from rules.model import Severity
+from rules.formatting import compared, few, percent, rough, sentence
+from rules.model import Evidence, RuledOut, Severity
 from service.history.comparison import Outcome
 
 TIED = "\N{NO-BREAK SPACE}"
@@ -163,6 +163,17 @@ def usual(between: UsualBetween | None, unit: str) -> str:
     if between.high is not None:
         return f"{here}: below {rounded(spelled(between.high, unit)[0])}"
     return f"{here}: above {rounded(spelled(between.low, unit)[0])}" if between.low is not None else ""
+
+
+def in_words(needs: str) -> str:
+    """>= 50.0 % → at least 50 %."""
+    return needs.replace(">= ", "at least ").replace("<= ", "at most ").replace(".0 %", " %")
+
+
+def against(found: Evidence | RuledOut) -> tuple[str, str]:
+    """The value of a sign, and what it needs."""
+    value, needs = compared(found)
+    return value, in_words(needs)
 
 
 def plural(count: int, word: str) -> str:
