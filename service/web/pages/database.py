@@ -17,14 +17,14 @@ from starlette.responses import Response
 
 from rules.cause import catalogue
 from rules.changes import nearest_to
-from rules.formatting import number, sentence, within
+from rules.formatting import number, sentence
 from rules.model import Diagnosis
 from service.config.logs import Audit
 from service.history.comparison import diagnosis_at
 from service.history.marks import BadMark, set_mark
 from service.intake.uploads import Uploads
 from service.state.board import LAST_HOUR, Board, MonitoredDatabase
-from service.state.episodes import in_words
+from service.state.episodes import Episode
 from service.state.window import PRESETS, Window, moment
 from service.store.engine import STORE_ERRORS, StoreError
 from service.store.reports import StoredReportSummary
@@ -39,7 +39,6 @@ from service.web.pages.diagnosis import diagnosis_view
 from service.web.pages.history import as_events, cells_of, change_flags, charts_of, happenings, of_mark
 from service.web.pages.layout import (
     HERE,
-    address_at,
     form_of,
     page,
     page_router,
@@ -82,21 +81,11 @@ def said_of(watched: MonitoredDatabase, done: str) -> ActionSaid | None:
 SLACK = timedelta(seconds=1)
 
 
-@dataclass(frozen=True, slots=True)
-class RestartNote:
-    """The facts about a restart. `before_link` leads to the page as it was."""
+def restart_note(store: Repository, watched: MonitoredDatabase, out: DatabaseOut) -> dict[str, Any] | None:
+    """The restart of the last hour: when, the last poll before it and its diagnosis, and the first poll after it.
 
-    at: str
-    ago: str
-    before_state: str
-    before_title: str
-    before_cost: str
-    before_link: str
-    unwatched: str
-
-
-def restart_note(store: Repository, watched: MonitoredDatabase, out: DatabaseOut) -> RestartNote | None:
-    """The restart of the last hour. None if we saw none. Raises what the store does."""
+    None if we saw none. Raises what the store does.
+    """
     now = watched.published.snapshot.taken_at if watched.published else None
     if now is None:
         return None
@@ -111,44 +100,14 @@ def restart_note(store: Repository, watched: MonitoredDatabase, out: DatabaseOut
     last, first = polls[-1].at, seen[-1].at
     began = out.started_at if out.started_at and last <= out.started_at <= first else first
     before = diagnosis_at(store, watched.name, last)
-    share = before.impact.share_of_db_time if before.impact else None
-    return RestartNote(
-        at=words.clock(began, now),
-        ago=words.length((now - began).total_seconds()),
-        before_state=words.state_of(before.severity, up=before.basis is not None),
-        before_title=before.findings[0].title if before.findings else before.headline,
-        before_cost="" if share is None else words.share(share),
-        before_link=address_at(watched.name, last),
-        unwatched=words.length((first - last).total_seconds()),
-    )
+    return {"began": began, "now": now, "before": before, "last": last, "first": first}
 
 
-# The trouble that just ended, on the page of a database that is fine: until when, what, how bad, and where to see it.
-
-
-@dataclass(frozen=True, slots=True)
-class PastTrouble:
-    """The last episode that ended. `link` leads to the page as it was at the peak."""
-
-    until: datetime
-    name: str
-    worst: str
-    link: str
-
-
-def past_trouble(watched: MonitoredDatabase) -> PastTrouble | None:
+def past_trouble(watched: MonitoredDatabase) -> Episode | None:
     """The last episode that ended within the hour before the last poll; None where there was none."""
     now = watched.published.snapshot.taken_at if watched.published else None
-    if now is None:
-        return None
-    ended = [(each.end, each) for each in watched.episodes.all if each.end is not None and each.end > now - LAST_HOUR]
-    if not ended:
-        return None
-    until, episode = max(ended, key=lambda pair: (pair[0], pair[1].peak_severity.rank))
-    share = episode.peak_share_of_db_time
-    worst = "" if share is None else words.share(share)
-    link = address_at(watched.name, episode.peak_at)
-    return PastTrouble(until, within(episode.title), worst, link)
+    ended = [(each.end, each) for each in watched.episodes.all if each.end and now and each.end > now - LAST_HOUR]
+    return max(ended, key=lambda pair: (pair[0], pair[1].peak_severity.rank))[1] if ended else None
 
 
 LISTED = 10
@@ -159,17 +118,6 @@ TOLD_MARK = timedelta(days=1)
 ROWS = 40
 DRAWN = ("share", "sleeps", "executions")
 static = StaticFiles(directory=HERE / "static")
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeNote:
-    """The last change, and its result."""
-
-    at: str
-    text: str
-    outcome: str
-    verdict: str
-    link: str
 
 
 def pages(board: Board, access: Access, uploads: Uploads, store: Repository) -> APIRouter:
@@ -199,7 +147,7 @@ def shown(
         "database": out,
         "diagnosis": diagnosis,
         "view": view,
-        "change": None if at else _change(out, now),
+        "change": out.last_mark if not at and out.last_mark and now - out.last_mark.at <= TOLD_MARK else None,
         "latches": None if at else presenters.latches_out(watched),
         "caches": None if at else presenters.caches_out(watched),
         "episodes": [presenters.episode_out(each) for each in watched.episodes.all],
@@ -241,25 +189,12 @@ def changes_card(diagnosis: Diagnosis) -> dict[str, Any] | None:
     return {"near": near, "every": every, "missing": diagnosis.changes_missing}
 
 
-def _restart(store: Repository, watched: MonitoredDatabase, out: DatabaseOut) -> RestartNote | None:
+def _restart(store: Repository, watched: MonitoredDatabase, out: DatabaseOut) -> dict[str, Any] | None:
     """The restart of the last hour. None if the store does not answer."""
     try:
         return restart_note(store, watched, out)
     except STORE_ERRORS:
         return None
-
-
-def _change(out: DatabaseOut, now: datetime) -> ChangeNote | None:
-    mark = out.last_mark
-    if mark is None or now - mark.at > TOLD_MARK:
-        return None
-    return ChangeNote(
-        at=words.clock(mark.at, now),
-        text=mark.text,
-        outcome=words.outcome(mark.outcome),
-        verdict=in_words(mark.verdict or "")[1],
-        link=f"/db/{quote(out.name)}/compare?mark={quote(mark.id)}",
-    )
 
 
 def _reports(uploads: Uploads, watched: MonitoredDatabase) -> list[StoredReportSummary] | None:

@@ -149,21 +149,12 @@ MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class WaitersRow:
-    """One SQL, module or cache with its share of the waiters."""
-
-    name: str
-    code: bool
-    share: float
-    bar: Markup
-
-
-@dataclass(frozen=True, slots=True)
 class WaitersTotals:
     """Who waits, summed by SQL and by module."""
 
     about: str
-    groups: Sequence[tuple[str, Sequence[WaitersRow]]]
+    groups: Sequence[tuple[str, bool, Sequence[WaiterTotal], Sequence[WaiterTotal]]]
+    """Title, whether its names are code, the first rows, and the others, which are one more row."""
     blocked: str
 
 
@@ -180,10 +171,10 @@ def waiters_totals(diagnosis: Diagnosis) -> WaitersTotals | None:
     waiting = sum(total.sessions for total in totals.by_module)
     found = f"{words.plural(totals.looks, 'look')} found {words.plural(totals.waiters, 'waiting session')}"
     counted = f"{found}, {words.sessions(waiting)} on average."
-    groups = (("By SQL", _ranked(totals.by_sql_id, True)), ("By module", _ranked(totals.by_module, False)))
+    groups = (("By SQL", True, totals.by_sql_id), ("By module", False, totals.by_module))
     return WaitersTotals(
         about=f"{counted} {BY_TIME}",
-        groups=[(title, rows) for title, rows in groups if rows],
+        groups=[(title, code, rows[:MOST_NAMED], rows[MOST_NAMED:]) for title, code, rows in groups if rows],
         blocked=_blocked(most[0] if most else None, totals.waiters),
     )
 
@@ -193,17 +184,6 @@ def _blocked(most: tuple[str, float] | None, waiters: int) -> str:
     if most is None:
         return "No session was seen to block another." if waiters else ""
     return f"In these samples, {words.share(min(most[1], 1.0))} waited for session {most[0]}."
-
-
-def _ranked(totals: Sequence[WaiterTotal], code: bool) -> Sequence[WaitersRow]:
-    rows = [
-        WaitersRow(total.name or "not known", code and total.name is not None, total.share, sparklines.bar(total.share))
-        for total in totals[:MOST_NAMED]
-    ]
-    if rest := totals[MOST_NAMED:]:
-        value = sum(total.share for total in rest)
-        rows.append(WaitersRow(f"{len(rest)} others", False, value, sparklines.bar(value, "s5")))
-    return rows
 
 
 FULL = 7

@@ -29,7 +29,7 @@ from rules.explain.library_cache import MOST_GROUPS, noticeable
 from rules.explain.library_cache import heading as library_cache_heading
 from rules.explain.library_cache import in_words as library_cache_words
 from rules.explain.story import LABELS, founded
-from rules.formatting import count, measured, percent, sentence
+from rules.formatting import count, measured, percent, sentence, within
 from rules.formatting import number as spelled
 from rules.gaps import section_of
 from rules.hangs.words import (
@@ -53,6 +53,7 @@ from service.escape import pasted, visible
 from service.history.month import hours
 from service.render.parts import CLOSE, OF_A_FINDING, of_each_instance, on_platform
 from service.state.board import Board, MonitoredDatabase
+from service.state.episodes import in_words
 from service.state.window import PRESETS, BadWindow, iso
 from service.store.engine import STORE_ERRORS
 from service.web.access import SESSION, Access, AccessRule
@@ -122,6 +123,11 @@ def _seen(value: object) -> object:
     return Markup(shown) if isinstance(value, Markup) else shown
 
 
+def address_at(db: str, moment: datetime) -> str:
+    """The address of a database's page as it was at a moment."""
+    return f"/db/{quote(db)}?at={quote(iso(moment))}"
+
+
 FILTERS: Mapping[str, Callable[..., str]] = {
     "count": count,
     "cause_name": lambda cause: known.name if (known := catalogue().get(cause)) else cause,
@@ -133,11 +139,14 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "number_of": number_of,
     "sentence": sentence,
     "ticked": ticked,
+    "address_at": address_at,
     "breakable": breakable,
     "filled_in": filled_in,
     "for_release": for_release,
     "on_platform": on_platform,
     "where": where,
+    "why_verdict": lambda verdict: in_words(verdict)[1],
+    "within": within,
     "chain_heading": heading,
     "library_cache_heading": library_cache_heading,
     "library_cache_words": library_cache_words,
@@ -155,6 +164,7 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "hours": hours,
     "sessions": words.sessions,
     "amount": words.amount,
+    "outcome": words.outcome,
     "plural": words.plural,
     "state_of": words.state_of,
     "state_key": words.state_word,
@@ -213,11 +223,6 @@ def alone(template: str, at: datetime, **values: object) -> str:
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
     shown = {"css": Markup(css), "policy": policy, "made": f"{at:%Y-%m-%d %H:%M} UTC", "version": version("latchscope")}
     return templates.env.get_template(template).render(shown | values)
-
-
-def address_at(db: str, moment: datetime) -> str:
-    """The address of a database's page as it was at a moment."""
-    return f"/db/{quote(db)}?at={quote(iso(moment))}"
 
 
 def missing(request: Request, what: str, names: Mapping[str, str], back: tuple[str, str], asked: str = "") -> Response:
