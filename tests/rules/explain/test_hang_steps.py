@@ -2,14 +2,11 @@
 
 import pytest
 
-from rules.engine import diagnose
 from rules.explain.hang_steps import APART, blocker_steps
 from rules.hangs.model import Blocker, Blockers
 from rules.hangs.words import EMERGENCY_NOTICE, LEFT_ALONE
 from rules.library_cache_model import LibraryCacheWait
-from rules.model import Severity
 from rules.waiting import StillWaiting
-from tests.rules.contexts import delta_of
 
 HOLDER = Blocker(cache="dc_objects", instance=1, sid=312, serial=48211, background=False, no_kill="-")
 
@@ -73,27 +70,3 @@ def test_type_of_the_object_is_told_and_that_of_an_account_by_name(kind: int | N
 
 def test_blocker_in_the_library_cache_that_nobody_names_is_not_made_up() -> None:
     assert "behind a session that Oracle does not name" in beside(wait())
-
-
-@pytest.mark.parametrize(
-    ("sleeps", "micro", "told"),
-    [
-        pytest.param(15, 450_000, True, id="30 ms a sleep"),
-        pytest.param(15, 90_000, False, id="6 ms a sleep"),
-        pytest.param(9_312, 84_640_000, False, id="waits of 87 ms, made of ten sleeps each"),
-    ],
-)
-def test_mutex_sleeps_of_tens_of_milliseconds_are_noted_and_long_queues_are_not(
-    sleeps: int, micro: int, told: bool
-) -> None:
-    views = {
-        "v$event_name": [{"name": "row cache mutex"}],
-        "v$mutex_sleep": [{"location": "[19] kqrpre", "sleeps": sleeps, "wait_time": micro}],
-        "v$system_event": [{"event": "row cache mutex", "total_waits": min(sleeps, 974), "time_waited_micro": micro}],
-        "v$sys_time_model": [{"stat_name": "DB time", "value": 90_000_000_000}],
-    }
-    got = diagnose(delta_of(views, release="19.0.0.0.0"))
-    assert got.severity is Severity.INFO
-    notes = [note for note in got.notes if "sleep for a row cache mutex lasts 30 ms on average" in note]
-    assert bool(notes) is told
-    assert any("row cache mutex lasts" in note for note in got.notes) is told
