@@ -51,6 +51,16 @@ def scenes() -> Iterator[tuple[str, Diagnosis]]:
     yield "the waiters name another one", found(HOLDER, final_blocking_session=77, blocking_session=76)
     middle = {**HERE, "sid": 200, "serial#": 77, "event": "enq: TM - contention"}
     yield "the middle of a chain", found(middle, **named(200, 300))
+    end: Row = {"instance": 1, "sid": 300, "serial#": 9, "type": "USER", "program": "JDBC", "status": "INACTIVE"}
+    for lmode in (3, 6):
+        lock: Row = {"sid": 300, "type": "TM", "id1": 5, "id2": 0, "lmode": lmode}
+        views = {"chain_sessions": ({**end, "state": "WAITED SHORT TIME"},), "v$lock": (lock,)}
+        asked = {**middle, "p1": 0x544D0006, "p2": 5, "p3": 0, "blocking_session": 300, "blocking_instance": 1}
+        yield f"the end holds an enqueue in mode {lmode}", found(asked, views=views, **named(200, 300))
+    again: Row = {"chain_id": 1, "instance": 2, "sid": 312, "sess_serial#": 99, "in_wait": "FALSE"}
+    yield "a serial number that was used again", found(HOLDER, views={"v$wait_chains": (again,)})
+    other = {"sid": 400, "serial#": 8, "cache#": 10, "cache_name": "dc_users", "waiters": 5}
+    yield "two chains, each with a holder", found(HOLDER, {**HOLDER, **other})
     programs = {201: "oracle@db1 (P003)", 202: "oracle@db1 (J004)", 203: "sqlplus"}
     shared = [{**HERE, "sid": sid, "lock_mode": 3, "program": program} for sid, program in programs.items()]
     yield "three in share mode", found(*shared)
