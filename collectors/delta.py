@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
 from itertools import chain
-from operator import ge
+from operator import ge, sub
 from typing import Any
 
 from collectors.grants import ANYBODY, grant, privilege_on
@@ -77,37 +77,65 @@ class Cells:
 
     def follow(self, before: "Cells") -> bool:
         """Whether they are the same rows as before, each number is one, and each counter is sound and has not fallen."""
-        names, now, levels = self._by_kind()
-        named, was, _ = before._by_kind()
-        if not before.sound or names != named or {*self.columns} != {*before.columns}:
+        names, now, owed, levels = self._by_kind()
+        named, was, owing, _ = before._by_kind()
+        if not before.sound or names != named or self.columns != before.columns:
             return False
+        if min(_known(was), default=0) < 0:
+            return False
+        now, was = [*now, *owed], [*was, *owing]
         if None in now or None in was:
             if [cell is None for cell in now] != [cell is None for cell in was]:
                 return False
-            now, was = ([cell for cell in each if cell is not None] for each in (now, was))
-        every = [*now, *(cell for cell in levels if cell is not None)]
+            now, was = _known(now), _known(was)
+        every = [*now, *_known(levels)]
         self.sound = (
             {*map(type, every)} <= {int, float}
             and (not every or -LARGEST_COUNT <= min(every) <= max(every) <= LARGEST_COUNT)
+            and (total := sum(every)) == total  # else one is not a number
             and all(map(ge, now, was))
-            and min(was, default=0) >= 0
         )
         return self.sound
 
+    def since(self, before: "Cells") -> tuple[Row, ...]:
+        """The rows by the names of their columns, each counter as its change since rows that these follow, if it is known."""
+        kinds = _kinds(self.view, self.columns)
+        columns = [*chain.from_iterable(names for names, _ in kinds)]
+        (_, name), (_, count), (_, owe), (_, level) = kinds
+        rows = []
+        for was, now in zip(before.rows, self.rows, strict=True):
+            try:
+                risen = [*map(sub, count(now), count(was)), *map(sub, owe(now), owe(was))]
+            except TypeError:
+                pairs = zip([*count(now), *owe(now)], [*count(was), *owe(was)], strict=True)
+                risen = [UNKNOWN if None in pair else pair[0] - pair[1] for pair in pairs]
+            row = dict(zip(columns, [*name(now), *risen, *level(now)], strict=True))
+            rows.append(row if UNKNOWN not in risen else {key: cell for key, cell in row.items() if cell is not UNKNOWN})
+        return tuple(rows)
+
     def _by_kind(self) -> list[list[Any]]:
-        """All names and texts, all counters that never fall, and all other numbers, each row by row."""
-        return [[*chain.from_iterable(map(take, self.rows))] for take in _takers(self.view, self.columns)]
+        """All names and texts, all counters, all counters that may be below zero, and all other numbers, each row by row."""
+        return [[*chain.from_iterable(map(take, self.rows))] for _, take in _kinds(self.view, self.columns)]
+
+
+UNKNOWN: Any = object()
+"""A change of which no number is known."""
+
+
+def _known(cells: list[Any]) -> list[Any]:
+    return [cell for cell in cells if cell is not None] if None in cells else cells
 
 
 @lru_cache(1024)
-def _takers(view: str, columns: tuple[str, ...]) -> list[Callable[[Any], tuple[Any, ...]]]:
-    kinds: tuple[list[int], ...] = ([], [], [])
+def _kinds(view: str, columns: tuple[str, ...]) -> list[tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]]:
+    """The columns of each kind, in the order of `Cells._by_kind`, and what takes them from a row."""
+    kinds: tuple[list[int], ...] = ([], [], [], [])
     for place, name in enumerate(columns):
         column = collectors()[view].column(name)
-        counts = column.kind is ColumnKind.COUNTER and not column.signed
         named = column.kind in (ColumnKind.KEY, ColumnKind.TEXT) or column.unit == "date"
-        kinds[1 if counts else 0 if named else 2].append(place)
-    return [taker(tuple(places)) for places in kinds]
+        kind = 1 + column.signed if column.kind is ColumnKind.COUNTER else 0 if named else 3
+        kinds[kind].append(place)
+    return [(tuple(columns[place] for place in places), taker(tuple(places))) for places in kinds]
 
 
 class Answers(MadeOnRequest[Reading]):
@@ -303,7 +331,11 @@ def _delta(
     oddities: list[Oddity] = []
 
     def changes(view: str) -> Changes | Missing:
-        collector, after = collectors()[view], later.readings.get(view)
+        collector = collectors()[view]
+        if collector.counters and view in going_on:
+            before_cells, cells = going_on[view]
+            return Changes(view, cells.since(before_cells))
+        after = later.readings.get(view)
         if after is None or isinstance(after, Missing):
             return after or _not_captured(collector, later.release)
         before = None if earlier is None or collector.momentary or collector.sampled else earlier.read(view)

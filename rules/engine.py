@@ -189,7 +189,7 @@ class Judgement:
         if before.confirmations != self.delta.confirmations or not still_stands(self._context, known):
             return None
         costly = [finding for finding in known.findings if finding.severity is not Severity.INFO]
-        alone = judged(self._context, [self._judged[finding.cause] for finding in costly])
+        alone = judged(self._context, [self._judged[finding.cause] for finding in costly]) if costly else ()
         if {*map(_short, costly)} != {_short(one) for one in alone if isinstance(one, Finding)}:
             return None
         verdict = self._diagnosis(known.findings, undetermined=known.undetermined)
