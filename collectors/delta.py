@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import lru_cache
 from itertools import chain
 from operator import ge, sub
-from typing import Any
+from typing import Any, NamedTuple
 
 from collectors.grants import ANYBODY, grant, privilege_on
 from collectors.model import (
@@ -32,7 +32,6 @@ from collectors.model import (
     Value,
     cells,
     number,
-    taker,
 )
 from collectors.registry import collectors
 
@@ -59,83 +58,112 @@ def between(
 # The rows of an answer as they came, without names: enough to see that all goes on as it did.
 
 LARGEST_COUNT = 2**63
+_NUMBERS = (int, float)
 
 
 @dataclass(slots=True)
 class Cells:
-    """The rows of a view in the answer to a group's statement, each with its cells in the order of these columns."""
+    """The rows of a view in the answer to a group's statement, column by column."""
 
     view: str
-    columns: tuple[str, ...]
-    rows: list[tuple[Value, ...]]
+    columns: dict[str, tuple[Any, ...]]
+    """The cells of each row by the name of their column. Those that stay are the same objects from poll to poll."""
     sound: bool = False
     """Whether every cell was seen to be as its column can have it, in these rows or in those that they follow."""
 
     def named(self) -> tuple[Row, ...]:
         """The rows, each by the names of its columns."""
-        return tuple([dict(zip(self.columns, row, strict=True)) for row in self.rows])
+        return _by_name(self.columns)
+
+    @property
+    def many(self) -> int:
+        """How many rows."""
+        return len(next(iter(self.columns.values())))
+
+    @property
+    def negative(self) -> bool:
+        """Whether a counter is below zero that cannot be."""
+        counted = (self.columns[name] for name in _kinds(self.view, (*self.columns,)).unsigned)
+        return any(isinstance(cell, _NUMBERS) and cell < 0 for cells in counted for cell in cells)
 
     def follow(self, before: "Cells") -> bool:
         """Whether they are the same rows as before, each number is one, and each counter is sound and has not fallen."""
-        names, now, owed, levels = self._by_kind()
-        named, was, owing, _ = before._by_kind()
-        if not before.sound or names != named or self.columns != before.columns:
+        columns, then = self.columns, before.columns
+        if not before.sound or columns.keys() != then.keys():
             return False
-        if min(_known(was), default=0) < 0:
+        kinds = _kinds(self.view, (*columns,))
+        if any(columns[name] != then[name] for name in kinds.names):
             return False
-        now, was = [*now, *owed], [*was, *owing]
+        moved = [name for name in columns if columns[name] != then[name]]
+        now, was = ([*chain.from_iterable([side[n] for n in moved if n in kinds.counters])] for side in (columns, then))
         if None in now or None in was:
             if [cell is None for cell in now] != [cell is None for cell in was]:
                 return False
-            now, was = _known(now), _known(was)
-        every = [*now, *_known(levels)]
+            now, was = ([cell for cell in each if cell is not None] for each in (now, was))
+        levels = chain.from_iterable([columns[name] for name in moved if name in kinds.levels])
+        every = [*now, *(cell for cell in levels if cell is not None)]
         self.sound = (
             {*map(type, every)} <= {int, float}
             and (not every or -LARGEST_COUNT <= min(every) <= max(every) <= LARGEST_COUNT)
             and (total := sum(every)) == total  # else one is not a number
             and all(map(ge, now, was))
         )
+        if self.sound:
+            columns.update({name: _kept(cells) for name, cells in then.items() if name not in moved})
         return self.sound
 
+    def risen(self, before: "Cells", name: str) -> Sequence[Any]:
+        """A column, a counter as its change since the rows that these follow; NULL where that is unknown."""
+        now = self.columns[name]
+        if name not in collectors()[self.view].counters:
+            return now
+        try:
+            return [*map(sub, now, before.columns[name])]
+        except TypeError:
+            return [None if cell is None else cell - was for was, cell in zip(before.columns[name], now, strict=True)]
+
     def since(self, before: "Cells") -> tuple[Row, ...]:
-        """The rows by the names of their columns, each counter as its change since rows that these follow, if it is known."""
-        kinds = _kinds(self.view, self.columns)
-        columns = [*chain.from_iterable(names for names, _ in kinds)]
-        (_, name), (_, count), (_, owe), (_, level) = kinds
-        rows = []
-        for was, now in zip(before.rows, self.rows, strict=True):
-            try:
-                risen = [*map(sub, count(now), count(was)), *map(sub, owe(now), owe(was))]
-            except TypeError:
-                pairs = zip([*count(now), *owe(now)], [*count(was), *owe(was)], strict=True)
-                risen = [UNKNOWN if None in pair else pair[0] - pair[1] for pair in pairs]
-            row = dict(zip(columns, [*name(now), *risen, *level(now)], strict=True))
-            rows.append(row if UNKNOWN not in risen else {key: cell for key, cell in row.items() if cell is not UNKNOWN})
-        return tuple(rows)
-
-    def _by_kind(self) -> list[list[Any]]:
-        """All names and texts, all counters, all counters that may be below zero, and all other numbers, each row by row."""
-        return [[*chain.from_iterable(map(take, self.rows))] for _, take in _kinds(self.view, self.columns)]
+        """The rows by name, each counter as its change since the rows that these follow, if that is known."""
+        told = {name: self.risen(before, name) for name in self.columns}
+        unknown = [name for name in collectors()[self.view].counters if None in told.get(name, ())]
+        rows = _by_name(told)
+        for row in rows:
+            for name in unknown:
+                if row[name] is None:
+                    del row[name]
+        return rows
 
 
-UNKNOWN: Any = object()
-"""A change of which no number is known."""
+def _by_name(columns: Mapping[str, Sequence[Any]]) -> tuple[dict[str, Any], ...]:
+    return tuple([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
 
 
-def _known(cells: list[Any]) -> list[Any]:
-    return [cell for cell in cells if cell is not None] if None in cells else cells
+@lru_cache(4096)
+def _same(cells: tuple[Any, ...]) -> tuple[Any, ...]:
+    return cells
+
+
+def _kept(cells: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same cells, names as one object for all databases that have them."""
+    return _same(cells) if {*map(type, cells)} == {str} else cells
+
+
+class _Kinds(NamedTuple):
+    """The columns of a view: names, texts and times; counters, and those that are never below zero; all other numbers."""
+
+    names: frozenset[str]
+    counters: frozenset[str]
+    unsigned: frozenset[str]
+    levels: frozenset[str]
 
 
 @lru_cache(1024)
-def _kinds(view: str, columns: tuple[str, ...]) -> list[tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]]:
-    """The columns of each kind, in the order of `Cells._by_kind`, and what takes them from a row."""
-    kinds: tuple[list[int], ...] = ([], [], [], [])
-    for place, name in enumerate(columns):
-        column = collectors()[view].column(name)
-        named = column.kind in (ColumnKind.KEY, ColumnKind.TEXT) or column.unit == "date"
-        kind = 1 + column.signed if column.kind is ColumnKind.COUNTER else 0 if named else 3
-        kinds[kind].append(place)
-    return [(tuple(columns[place] for place in places), taker(tuple(places))) for places in kinds]
+def _kinds(view: str, columns: tuple[str, ...]) -> _Kinds:
+    of = [collectors()[view].column(name) for name in columns]
+    named = [one for one in of if one.kind in (ColumnKind.KEY, ColumnKind.TEXT) or one.unit == "date"]
+    counted = [one for one in of if one.kind is ColumnKind.COUNTER]
+    unsigned, levels = [one for one in counted if not one.signed], [one for one in of if one not in (*named, *counted)]
+    return _Kinds(*(frozenset(one.name for one in each) for each in (named, counted, unsigned, levels)))
 
 
 class Answers(MadeOnRequest[Reading]):
@@ -150,7 +178,8 @@ class Answers(MadeOnRequest[Reading]):
 
     def _named(self, view: str) -> Reading:
         reading, cells = self._check(view, self.of[view].named()), self.of[view]
-        cells.sound = isinstance(reading, Rows) and not reading.notes and len(reading.rows) == len(cells.rows)
+        whole = isinstance(reading, Rows) and not reading.notes and len(reading.rows) == cells.many
+        cells.sound = cells.sound or (whole and not cells.negative)
         return reading
 
     def beside(self, more: Mapping[str, Reading]) -> "Answers":
@@ -166,13 +195,8 @@ def changes_of(delta: Delta, view: str, names: tuple[str, ...]) -> list[tuple[An
     if pair is None:
         reading = delta.read(view)
         return cells(reading.rows, names) if isinstance(reading, Changes) else None
-    told = []
-    for name in names:
-        was, now = ([row[side.columns.index(name)] for row in side.rows] for side in pair)
-        if name in collectors()[view].counters:
-            now = [None if cell is None else cell - before for before, cell in zip(was, now, strict=True)]
-        told.append(now)
-    return [*zip(*told, strict=True)]
+    was, now = pair
+    return [*zip(*[now.risen(was, name) for name in names], strict=True)]
 
 
 def _cells(snapshot: Snapshot | None) -> Mapping[str, Cells]:

@@ -26,7 +26,6 @@ from collectors.model import (
     Rows,
     Snapshot,
     Value,
-    taker,
     text,
 )
 from collectors.registry import Group, GroupText, collectors, groups, under_older_name
@@ -282,8 +281,8 @@ def parted(statement: GroupText, rows: Iterable[Sequence[Value]]) -> dict[str, C
         of.append(row)
     parts = {}
     for view, columns in statement.views.items():  # most cells of a row are NULL, for it has the columns of all views
-        names, places = zip(*columns, strict=True)
-        parts[view] = Cells(view, names, [*map(taker(places), found[view])])
+        cells = [*zip(*found[view], strict=True)] or [()] * len(statement.columns)
+        parts[view] = Cells(view, {name: cells[place] for name, place in columns})
     return parts
 
 
