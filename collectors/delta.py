@@ -177,9 +177,12 @@ class Answers(MadeOnRequest[Reading]):
         self._check = check
 
     def _named(self, view: str) -> Reading:
-        reading, cells = self._check(view, self.of[view].named()), self.of[view]
+        cells = self.of[view]
+        if cells.sound and collectors()[view].counters:  # a level in time has a bound of its own
+            return Rows(view, cells.named())
+        reading = self._check(view, cells.named())
         whole = isinstance(reading, Rows) and not reading.notes and len(reading.rows) == cells.many
-        cells.sound = cells.sound or (whole and not cells.negative)
+        cells.sound = whole and not cells.negative
         return reading
 
     def beside(self, more: Mapping[str, Reading]) -> "Answers":
