@@ -92,9 +92,9 @@ class Cells:
         if not before.sound or columns.keys() != then.keys():
             return False
         kinds = _kinds(self.view, (*columns,))
-        if any(columns[name] != then[name] for name in kinds.names):
-            return False
         moved = [name for name in columns if columns[name] != then[name]]
+        if not kinds.names.isdisjoint(moved):
+            return False
         now, was = ([*chain.from_iterable([side[n] for n in moved if n in kinds.counters])] for side in (columns, then))
         if None in now or None in was:
             if [cell is None for cell in now] != [cell is None for cell in was]:
@@ -109,7 +109,7 @@ class Cells:
             and all(map(ge, now, was))
         )
         if self.sound:
-            columns.update({name: _kept(cells) for name, cells in then.items() if name not in moved})
+            columns.update({name: then[name] for name in columns.keys() - moved})
         return self.sound
 
     def risen(self, before: "Cells", name: str) -> Sequence[Any]:
@@ -139,13 +139,9 @@ def _by_name(columns: Mapping[str, Sequence[Any]]) -> tuple[dict[str, Any], ...]
 
 
 @lru_cache(4096)
-def _same(cells: tuple[Any, ...]) -> tuple[Any, ...]:
+def _same(cells: tuple[str, ...]) -> tuple[str, ...]:
+    """One object for all databases that have these names."""
     return cells
-
-
-def _kept(cells: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The same cells, names as one object for all databases that have them."""
-    return _same(cells) if {*map(type, cells)} == {str} else cells
 
 
 class _Kinds(NamedTuple):
@@ -183,6 +179,8 @@ class Answers(MadeOnRequest[Reading]):
         reading = self._check(view, cells.named())
         whole = isinstance(reading, Rows) and not reading.notes and len(reading.rows) == cells.many
         cells.sound = whole and not cells.negative
+        names = ((name, cells.columns[name]) for name in collectors()[view].names & cells.columns.keys())
+        cells.columns.update({name: _same(each) for name, each in names if {*map(type, each)} == {str}})
         return reading
 
     def beside(self, more: Mapping[str, Reading]) -> "Answers":

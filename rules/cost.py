@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from collectors.model import RESULT_CACHE_LATCH, Missing
+from collectors.delta import changes_of
+from collectors.model import RESULT_CACHE_LATCH, Delta, Missing
 from collectors.views.system_event import is_ordinary
 from rules.cause import catalogue
 from rules.context import ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
+from rules.latch import ratio
 from rules.model import (
     Diagnosis,
     Finding,
@@ -18,8 +20,17 @@ from rules.model import (
     Trouble,
     worst,
 )
-from rules.waiting import hanging
-from rules.waits import IDLE_SESSIONS, Part, severity_of, untimed
+from rules.waiting import WAITING_SESSIONS, hanging
+from rules.waits import (
+    IDLE_SESSIONS,
+    NOTICEABLE_SHARE,
+    PROVING_WAITS,
+    SYSTEM_EVENTS,
+    Part,
+    severity_of,
+    slept_for,
+    untimed,
+)
 
 # The severity of waits on some surfaces, and of all together, whether or not a cause is known.
 
@@ -192,31 +203,79 @@ def costs_nothing(context: SignalContext) -> bool:
     )
 
 
-# Whether the causes that an earlier poll was judged by still stand, so that a poll needs no judgement of its own.
+# The gate: of most polls of a healthy database the few cells that can cost anything say that nothing did. Then no cause is judged,
+# and no row gets names. Whatever is not as it was at the last judgement opens it (`Delta.steady`).
 
 QUIET_SECONDS, LASTING_SECONDS = 300.0, 60.0
 """From one judgement to the next at most: while no wait costs anything, and while a problem lasts."""
+COSTLY_EVENTS = (*SURFACE_EVENTS.values(), "latch free")
+"""The events that can cost anything. Where v$system_event does not count them, each poll is judged."""
+
+
+def small_cost(delta: Delta, judged: Diagnosis) -> Impact | None:
+    """What the row cache cost in an interval like one of an earlier poll that cost nothing. None unless it costs nothing again.
+
+    Where it is not None, `costs_nothing` is true, and `whole_impact` says the same.
+    """
+    seconds, looked = delta.basis.seconds, changes_of(delta, WAITING_SESSIONS, ("event",))
+    began = delta.at_begin.get(WAITING_SESSIONS)
+    if (
+        looked
+        or (began and began.rows)
+        or delta.rows("v$session")
+        or not seconds
+        or not recent(delta, judged, QUIET_SECONDS)
+    ):
+        return None
+    events = changes_of(delta, SYSTEM_EVENTS, ("event", "time_waited_micro", "time_waited_micro_fg", "total_waits"))
+    latches, times = (
+        changes_of(delta, "v$latch", ("name", "wait_time")),
+        changes_of(delta, "v$sys_time_model", ("stat_name", "value")),
+    )
+    if not events or not latches or not times:
+        return None
+    if not any(time for _, time, *_ in events) and sum(many or 0.0 for *_, many in events) >= PROVING_WAITS:
+        return None  # as `untimed`
+    waited = {event: time if own is None else own for event, time, own, _ in events}
+    micro = [waited.get(event, 0.0) for event in COSTLY_EVENTS]
+    micro.append(dict(latches).get(RESULT_CACHE_LATCH))
+    lacking = [event for event in SURFACE_EVENTS.values() if event not in waited]
+    if None in micro or any(slept_for(delta, event) for event in lacking):
+        return None
+    db_time = None if delta.inside_pdb or not (time := dict(times).get("DB time")) else time / 1e6
+    lost = sum(micro) / 1e6
+    if lost >= IDLE_SESSIONS * seconds and not (db_time and lost < NOTICEABLE_SHARE * db_time):
+        return None
+    here = {each.surface for each in judged.surfaces}
+    own = sum(waited.get(SURFACE_EVENTS[each], 0.0) / 1e6 for each in ROW_CACHE_SURFACES if each in here)
+    return Impact(share_of_db_time=ratio(own, db_time), waiting_sessions=ratio(own, seconds))
+
+
+def recent(delta: Delta, judged: Diagnosis, longest: float) -> bool:
+    """Whether a judgement is young enough to stand for an interval that is like the one it was made of."""
+    if not delta.steady or delta.basis.kind != "interval" or delta.basis.end is None or judged.judged_at is None:
+        return False
+    age = (delta.basis.end - judged.judged_at).total_seconds()
+    return 0 < age <= longest - (delta.basis.seconds or 0.0) / 2  # a poll comes a little sooner or later than its time
+
+
+# Whether the causes that an earlier poll of a trouble was judged by still stand, so that a poll needs no judgement of its own.
+
 MOVED = 0.5
 """A cost that grew or fell by this part of what it was is another one."""
 
 
 def still_stands(context: SignalContext, judged: Diagnosis) -> bool:
     """Whether an earlier verdict on this database still says what is wrong: nothing came, went, hangs or costs much else."""
-    delta, began = context.delta, judged.judged_at
-    if not delta.steady or delta.basis.kind != "interval" or delta.basis.end is None or began is None:
+    if not recent(context.delta, judged, LASTING_SECONDS):
         return False
-    age = (delta.basis.end - began).total_seconds()
-    harmless = costs_nothing(context)
-    longest = QUIET_SECONDS if harmless else LASTING_SECONDS
-    if not 0 < age <= longest - (delta.basis.seconds or 0.0) / 2:  # a poll comes a little sooner or later than its time
-        return False
-    if harmless:
-        return judged.severity is Severity.INFO
     named = any(finding.severity is not Severity.INFO for finding in judged.findings)
     hangs = bool(context.look and hanging(context.look.sessions)) or any(group.hanging for group in judged.waiting)
+    if not named or hangs:
+        return False
     then = _costs(judged.surfaces, judged.troubles)
     costs = _costs(surface_impacts(context), troubles(context, judged.findings))
-    return named and not hangs and then.keys() == costs.keys() and all(_near(then[each], costs[each]) for each in costs)
+    return then.keys() == costs.keys() and all(_near(then[each], costs[each]) for each in costs)
 
 
 def _costs(surfaces: Sequence[SurfaceImpact], troubles: Sequence[Trouble]) -> Mapping[tuple[object, ...], Impact]:
