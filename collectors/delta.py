@@ -174,7 +174,7 @@ class Answers(MadeOnRequest[Reading]):
 
     def _named(self, view: str) -> Reading:
         cells = self.of[view]
-        if cells.sound and collectors()[view].counters:  # a level in time has a bound of its own
+        if self.columns(view):  # a level in time, which no view with counters has, has a bound of its own
             return Rows(view, cells.named())
         reading = self._check(view, cells.named())
         whole = isinstance(reading, Rows) and not reading.notes and len(reading.rows) == cells.many
@@ -182,6 +182,15 @@ class Answers(MadeOnRequest[Reading]):
         names = ((name, cells.columns[name]) for name in collectors()[view].names & cells.columns.keys())
         cells.columns.update({name: _same(each) for name, each in names if {*map(type, each)} == {str}})
         return reading
+
+    def columns(self, view: str) -> Mapping[str, Sequence[Value]] | None:
+        """The cells of a view by column, where nothing has to be mended in them. None of a view that no group gave."""
+        cells = self.of.get(view)
+        return cells.columns if cells and cells.many and cells.sound and collectors()[view].counters else None
+
+    def release(self) -> None:
+        """The same without sessions, whose rows a Delta has too: they are other ones at each poll, and are looked at again."""
+        self._made = {view: reading for view, reading in self._made.items() if collectors()[view].momentary}
 
     def beside(self, more: Mapping[str, Reading]) -> "Answers":
         """The same with these readings, which were asked for by themselves."""

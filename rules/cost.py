@@ -203,8 +203,8 @@ def costs_nothing(context: SignalContext) -> bool:
     )
 
 
-# The gate: of most polls of a healthy database the few cells that can cost anything say that nothing did. Then no cause is judged,
-# and no row gets names. Whatever is not as it was at the last judgement opens it (`Delta.steady`).
+# The gate: of most polls of a healthy database the few cells that can cost anything say that nothing did. Then no cause is
+# judged, and no row gets names. Whatever is not as it was at the last judgement opens it (`Delta.steady`).
 
 QUIET_SECONDS, LASTING_SECONDS = 300.0, 60.0
 """From one judgement to the next at most: while no wait costs anything, and while a problem lasts."""

@@ -121,7 +121,7 @@ def held(
         impact = None if change.confirmations or not before.quiet else small_cost(change, before.judged)
         again = Judgement(change, None, usual, None, before.gaps)
         return Examination(None, again, before.judged, impact) if impact else None
-    gaps = gaps_of(change)
+    gaps = gaps_of(change, all_named=not before.gaps)
     verdict = Judgement(change, None, usual, caches, gaps).held(before) if gaps.keys() == before.gaps.keys() else None
     return Examination(verdict, Judgement(change, None, usual, None, gaps), before.judged) if verdict else None
 
