@@ -223,6 +223,8 @@ class HotCaches:
 
     def found_beside(self, caches: Iterable[str]) -> set[str]:
         """The caches of found troubles that are not those of some caches: within one trouble causes compete."""
+        if not self._found:  # nearly always, and every poll asks
+            return set()
         own, here = set(self.waited_as(caches)), {str(row.get("parameter")) for row in self._rowcache}
         groups = (here.intersection(self.waited_as(group)) for group in self._found)
         return set[str]().union(*(group for group in groups if not group & own))
