@@ -162,6 +162,12 @@ def _kinds(view: str, columns: tuple[str, ...]) -> _Kinds:
     return _Kinds(*(frozenset(one.name for one in each) for each in (named, counted, unsigned, levels)))
 
 
+@lru_cache(1024)
+def _once(views: tuple[str, ...]) -> Mapping[str, None]:
+    """The views in order, as one object for all polls that read them."""
+    return dict.fromkeys(views)
+
+
 class Answers(MadeOnRequest[Reading]):
     """The readings of a poll. `of`: the cells of the views that a group gave."""
 
@@ -169,7 +175,7 @@ class Answers(MadeOnRequest[Reading]):
         self, known: Mapping[str, Reading], of: Mapping[str, Cells], check: Callable[[str, tuple[Row, ...]], Reading]
     ) -> None:
         """`check`: makes the reading of a view of its rows by name."""
-        super().__init__({**known, **of}, self._named, known, of)
+        super().__init__(_once((*known, *of)), self._named, known, of)
         self._check = check
 
     def _named(self, view: str) -> Reading:

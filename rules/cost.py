@@ -208,8 +208,13 @@ def costs_nothing(context: SignalContext) -> bool:
 
 QUIET_SECONDS, LASTING_SECONDS = 300.0, 60.0
 """From one judgement to the next at most: while no wait costs anything, and while a problem lasts."""
+COSTLY: Mapping[str, tuple[str, ...]] = {
+    SYSTEM_EVENTS: ("event", "time_waited_micro", "time_waited_micro_fg", "total_waits"),
+    "v$latch": ("name", "wait_time"),
+    "v$sys_time_model": ("stat_name", "value"),
+}
+"""The cells that can cost anything, where nobody waits at a poll and the time of every surface is known; and DB time."""
 COSTLY_EVENTS = (*SURFACE_EVENTS.values(), "latch free")
-"""The events that can cost anything. Where v$system_event does not count them, each poll is judged."""
 
 
 def small_cost(delta: Delta, judged: Diagnosis) -> Impact | None:
@@ -217,38 +222,35 @@ def small_cost(delta: Delta, judged: Diagnosis) -> Impact | None:
 
     Where it is not None, `costs_nothing` is true, and `whole_impact` says the same.
     """
-    seconds, looked = delta.basis.seconds, changes_of(delta, WAITING_SESSIONS, ("event",))
-    began = delta.at_begin.get(WAITING_SESSIONS)
-    if (
-        looked
-        or (began and began.rows)
-        or delta.rows("v$session")
-        or not seconds
-        or not recent(delta, judged, QUIET_SECONDS)
-    ):
+    seconds, here = delta.basis.seconds, {each.surface for each in judged.surfaces}
+    guards: tuple[Surface, ...] = (judged.mechanism,) if judged.mechanism else ("latch", "mutex")
+    known = {*guards, "lock", "result-cache"} <= here
+    if not seconds or not known or not recent(delta, judged, QUIET_SECONDS) or _anybody_seen(delta):
         return None
-    events = changes_of(delta, SYSTEM_EVENTS, ("event", "time_waited_micro", "time_waited_micro_fg", "total_waits"))
-    latches, times = (
-        changes_of(delta, "v$latch", ("name", "wait_time")),
-        changes_of(delta, "v$sys_time_model", ("stat_name", "value")),
-    )
+    events, latches, times = (changes_of(delta, view, cells) for view, cells in COSTLY.items())
     if not events or not latches or not times:
         return None
-    if not any(time for _, time, *_ in events) and sum(many or 0.0 for *_, many in events) >= PROVING_WAITS:
-        return None  # as `untimed`
     waited = {event: time if own is None else own for event, time, own, _ in events}
-    micro = [waited.get(event, 0.0) for event in COSTLY_EVENTS]
-    micro.append(dict(latches).get(RESULT_CACHE_LATCH))
-    lacking = [event for event in SURFACE_EVENTS.values() if event not in waited]
-    if None in micro or any(slept_for(delta, event) for event in lacking):
+    micro = [*(waited.get(event, 0.0) for event in COSTLY_EVENTS), dict(latches).get(RESULT_CACHE_LATCH)]
+    timeless = not any(time for _, time, *_ in events) and sum(many or 0.0 for *_, many in events) >= PROVING_WAITS
+    if (
+        timeless
+        or None in micro
+        or any(slept_for(delta, event) for event in SURFACE_EVENTS.values() if event not in waited)
+    ):
+        return None  # unknown, as for `finished_waits`
+    lost, db_time = sum(micro) / 1e6, (dict(times).get("DB time") or 0.0) / 1e6
+    share_of = None if delta.inside_pdb or not db_time else db_time
+    if lost >= IDLE_SESSIONS * seconds and (share_of is None or lost >= NOTICEABLE_SHARE * share_of):
         return None
-    db_time = None if delta.inside_pdb or not (time := dict(times).get("DB time")) else time / 1e6
-    lost = sum(micro) / 1e6
-    if lost >= IDLE_SESSIONS * seconds and not (db_time and lost < NOTICEABLE_SHARE * db_time):
-        return None
-    here = {each.surface for each in judged.surfaces}
     own = sum(waited.get(SURFACE_EVENTS[each], 0.0) / 1e6 for each in ROW_CACHE_SURFACES if each in here)
-    return Impact(share_of_db_time=ratio(own, db_time), waiting_sessions=ratio(own, seconds))
+    return Impact(share_of_db_time=ratio(own, share_of), waiting_sessions=ratio(own, seconds))
+
+
+def _anybody_seen(delta: Delta) -> bool:
+    """Whether a session was seen waiting at either end of an interval, or sessions were sampled in it."""
+    began = delta.at_begin.get(WAITING_SESSIONS)
+    return bool(changes_of(delta, WAITING_SESSIONS, ("event",)) or (began and began.rows) or delta.rows("v$session"))
 
 
 def recent(delta: Delta, judged: Diagnosis, longest: float) -> bool:

@@ -118,7 +118,7 @@ def held(
     if isinstance(change, NotComparable) or not change.steady or change.missing != before.missing:
         return None
     if before.judged.severity is Severity.INFO:
-        impact = None if change.confirmations or not before.quiet else small_cost(change, before.judged)
+        impact = None if change.confirmations else small_cost(change, before.judged)
         again = Judgement(change, None, usual, None, before.gaps)
         return Examination(None, again, before.judged, impact) if impact else None
     gaps = gaps_of(change, all_named=not before.gaps)
@@ -140,8 +140,6 @@ class Examination:
         self._verdict, self._judgement, self._impact, self._judged = verdict, judgement, impact, judged
         self.gated = impact is not None
         """Whether the gate stayed shut: nothing cost anything, and nobody made a verdict of the poll yet."""
-        self.quiet = self.gated or (judged is None and judgement is not None and judgement.quiet)
-        """Whether no wait cost anything, as far as that was judged."""
 
     @property
     def judged(self) -> Diagnosis:
@@ -215,7 +213,7 @@ class Judgement:
     def verdict(self) -> Diagnosis:
         """The diagnosis without its reasons: enough for episodes, alerts and metrics."""
         whole = self._judged_whole
-        return whole.model_copy(update={"undetermined": ()}) if self.quiet else whole
+        return whole.model_copy(update={"undetermined": ()}) if costs_nothing(self._context) else whole
 
     def held(self, before: Examination) -> Diagnosis | None:
         """The verdict by the causes of an earlier poll, with the costs of this one. None if they may no longer stand."""
@@ -265,11 +263,6 @@ class Judgement:
     def weighed(self) -> tuple[SignalContext, Mapping[str, Cause], Sequence[CauseVerdict]]:
         """What a shortlist is made of: the prepared figures, the causes, and the verdict on each."""
         return self._context, self._judged, self._verdicts
-
-    @cached_property
-    def quiet(self) -> bool:
-        """Whether no wait costs anything."""
-        return costs_nothing(self._context)
 
     @cached_property
     def _known(self) -> Mapping[str, Cause]:

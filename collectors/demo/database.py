@@ -64,14 +64,9 @@ def _rowcache(now: ScenarioState) -> list[Row]:
                 "gets": now.gets(cache),
                 **({"fastgets": now.total(_shared, "fastgets", cache, now.scenario)} if fast_way else {}),
                 "getmisses": now.total(_getmisses, cache, now.scenario),
-                "scans": 0,
-                "scanmisses": 0,
-                "scancompletes": 0,
                 "modifications": modified,
-                "flushes": modified,
                 "dlm_requests": now.total(counted, "cluster_locks", cache.name, 0) if own else 0,
                 "dlm_conflicts": now.total(counted, "cluster_locks", cache.name, 1) if own else 0,
-                "dlm_releases": 0,
             }
         )
     return rows

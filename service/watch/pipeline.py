@@ -151,16 +151,18 @@ def examined_poll(
 
 def publish(watched: MonitoredDatabase, judged: Published, poll_seconds: float) -> Published:
     """The outcome of a poll with its changes of episodes. Its metrics are made when somebody scrapes them."""
-    last, snapshot = watched.published, judged.snapshot
+    last, snapshot, examined = watched.published, judged.snapshot, judged.examined
     changes, lasting = (
-        tuple(watched.episodes.update(judged.examined.told, judged.examined.open_causes)),
+        tuple(watched.episodes.update(examined.told, examined.open_causes)),
         watched.episodes.open,
     )
     same_start = last is not None and same_life(snapshot.instance, last.snapshot.instance)
     caches = judged.map.after(last.map) if last is not None and same_start else judged.map
+    if caches.lasts and examined.told.severity is Severity.INFO and not examined.gated:
+        caches = caches.bare  # it is the map of the next polls too
 
     def rendering() -> Mapping[str, bytes]:
-        return render(watched.settings, snapshot, caches, judged.verdict, lasting)
+        return render(watched.settings, snapshot, caches, examined.verdict, lasting)
 
     if last is not None:  # a scrape once a minute would miss three of four polls, so each counts for its part of one
         part = min(1.0, (watched.pace or watched.interval) / 60)
