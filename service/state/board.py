@@ -482,7 +482,8 @@ class MonitoredDatabase:
         databases would end by it."""
         delta, impact, lasting = published.delta, published.examined.impact, self.episodes.open
         seconds, share = delta.basis.seconds if delta else None, impact.share_of_db_time if impact else None
-        if not published.examined.gated:  # else in the words of a poll that could be put in short
+        self._summed = None  # the verdict of a gated poll is made when somebody asks
+        if not published.examined.gated:
             self._summed = published, lasting, summary_of(published.snapshot, published.verdict, lasting)
         self.published, self.failure = published, None
         self.polls["ok"] += 1
