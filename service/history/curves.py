@@ -198,7 +198,7 @@ def time_series(
     series, known = [], set[str]()
 
     def at_times(values: Values) -> tuple[float | None, ...]:
-        """The values at all times. None where they are not known, and in gaps."""
+        """The values at all times. None is unknown, or a gap."""
         return tuple(None if value != value else value for value in np.append(values, np.nan)[places].tolist())
 
     for name in names:
