@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,33 +118,6 @@ def complaints(text: str) -> Iterator[str]:
 
 def test_dockerfile_passes_the_linter() -> None:
     assert list(complaints(DOCKERFILE)) == []
-
-
-@pytest.mark.parametrize(
-    ("rule", "spoil"),
-    [
-        ("pinned base", lambda text: text.replace("python:3.13.16-slim-bookworm", "python:latest")),
-        ("pinned base", lambda text: text.replace("FROM python:3.13.16-slim-bookworm\n", "FROM python:3\n")),
-        ("no ADD", lambda text: text.replace("COPY pyproject", "ADD https://example.org/x pyproject")),
-        ("known stage", lambda text: text.replace("--from=build", "--from=nowhere")),
-        ("copied path", lambda text: text.replace("COPY rules ./rules", "COPY laws ./rules")),
-        ("copied path", lambda text: text.replace("COPY rules ./rules", "COPY tests ./tests")),
-        ("exec form", lambda text: re.sub(r"ENTRYPOINT .*", "ENTRYPOINT latchscope", text)),
-        ("exec form", lambda text: re.sub(r"RUN .*", "RUN pip install uv==1.0", text, count=1)),
-        ("nothing fetched", lambda text: text + 'RUN ["curl", "-O", "https://example.org"]\n'),
-        ("pinned package", lambda text: re.sub(r'"uv==[\d.]+"', '"uv"', text)),
-        ("no secret", lambda text: text + "ENV TOKEN=abc\n"),
-        ("user", lambda text: text.replace("USER 10001:10001\n", "")),
-        ("user", lambda text: text.replace("USER 10001:10001", "USER 0")),
-        ("user", lambda text: text.replace("USER 10001:10001\n", "") + "USER 10001\n"),
-        ("health check", lambda text: text.replace("/healthz", "/")),
-        ("labels", lambda text: text.replace("LABEL", "ENV")),
-    ],
-)
-def test_linter_notices_a_planted_fault(rule: str, spoil: Callable[[str], str]) -> None:
-    spoilt = spoil(DOCKERFILE)
-    assert spoilt != DOCKERFILE
-    assert any(one.startswith(rule) for one in complaints(spoilt))
 
 
 def test_build_context_holds_only_what_is_copied() -> None:

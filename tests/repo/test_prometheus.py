@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import subprocess
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -49,10 +48,6 @@ ALERTS = rules("alerts.yml")
 RECORDS = rules("recording.yml")
 OF_FLEET = rules("fleet.yml")
 ALERT_NAMES = sorted({rule["alert"] for rule in ALERTS})
-
-
-def alert_id(rule: Rule) -> str:
-    return f"{rule['alert']}-{rule['labels']['severity']}"
 
 
 def run(tool: str, *arguments: str, folder: Path = FOLDER) -> str:
@@ -257,19 +252,6 @@ def test_alert_is_proven_to_fire_to_stay_quiet_and_to_resolve(alert: str) -> Non
     assert fired == severities, f"{alert} is never shown to fire as {sorted(severities - fired)}"
     assert quiet, f"no test shows {alert} quiet on a look-alike"
     assert resolved, f"no test shows {alert} pending, firing and resolved"
-
-
-def test_quiet_cases_include_misses_without_sleeps() -> None:
-    shown = defaultdict(list)
-    for _, group in proofs():
-        for alert in ALERT_NAMES:
-            if told(group, alert) and not any(told(group, alert)):
-                shown[alert].append(group["name"])
-    assert any("half of the gets miss" in name for name in shown["RowCacheObjectsSleepsHigh"])
-    assert any("idle instance" in name for name in shown["RowCacheObjectsSleepsHigh"])
-    assert any("a restart" in name for name in shown["RowCacheObjectsSleepsHigh"])
-    assert any("only spin" in name for name in shown["ResultCacheLatchWaits"])
-    assert any("down for one scrape" in name for name in shown["LatchscopeDatabaseDown"])
 
 
 def test_finding_alert_fires_before_its_symptoms_lasts_until_they_end_and_no_longer_than_eight_minutes() -> None:

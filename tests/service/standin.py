@@ -23,7 +23,6 @@ from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS
-from tests.oracle_standin.faults import Stage
 from tests.oracle_standin.profiles import ORACLE_12_1, Profile
 from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
 from tests.oracle_standin.server import Listener
@@ -125,25 +124,6 @@ class Fleet:
         for worker in self._started:
             worker.join(1.0)
         self.scheduler.stop()
-
-
-def fleet(databases: int, hung: int) -> dict[str, Service]:
-    """This many databases. The first of them hang, each at another place."""
-    services = {f"db-{number:02}": idle() for number in range(databases)}
-    stages = [Stage.ACCEPT, Stage.LOGIN, Stage.EXECUTE, Stage.FETCH, Stage.ACCEPT]
-    for name, stage in zip(services, stages[:hung], strict=False):
-        services[name].faults.hang(stage)
-    return services
-
-
-def fleet_of_sixteen() -> dict[str, Service]:
-    """Sixteen databases, four of which hang; for `python -m tests.oracle_standin`."""
-    return fleet(16, 4)
-
-
-def fleet_of_fifty() -> dict[str, Service]:
-    """Fifty databases, five of which hang; for `python -m tests.oracle_standin`."""
-    return fleet(50, 5)
 
 
 def becomes(condition: Callable[[], object], what: str, seconds: float = HANGS) -> float:
