@@ -23,6 +23,7 @@ from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS
+from tests.oracle_standin.faults import Stage
 from tests.oracle_standin.profiles import ORACLE_12_1, Profile
 from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
 from tests.oracle_standin.server import Listener
@@ -124,6 +125,15 @@ class Fleet:
         for worker in self._started:
             worker.join(1.0)
         self.scheduler.stop()
+
+
+def hanging() -> dict[str, Service]:
+    """Five databases, each of which hangs at another place."""
+    services = {f"db-{number:02}": idle() for number in range(5)}
+    stages = [Stage.ACCEPT, Stage.LOGIN, Stage.EXECUTE, Stage.FETCH, Stage.ACCEPT]
+    for service, stage in zip(services.values(), stages, strict=True):
+        service.faults.hang(stage)
+    return services
 
 
 def becomes(condition: Callable[[], object], what: str, seconds: float = HANGS) -> float:
