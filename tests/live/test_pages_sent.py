@@ -55,26 +55,30 @@ def moved(now: float) -> str:
     return up(env, {"kept": 1}) + f'latchscope_database_retired{{env="{env}",db="left"}} 1\n'
 
 
+def costs(env: str, storm: bool, cause: str = "") -> str:
+    """A database that loses 40 % of its time to the mutex, with its cause if one is named, or nothing."""
+    labels, share = f'env="{env}",db="{env}"', 0.4 if storm else 0.0
+    text = up(env, {env: 1}) + "".join(
+        f"latchscope_{name}{{{labels}{more}}} {value}\n"
+        for name, more, value in (
+            ("impact_ratio", "", share),
+            ("impact_sessions", "", 20 * share),
+            ("surface_impact_ratio", ',surface="mutex"', share),
+            ("surface_impact_sessions", ',surface="mutex"', 20 * share),
+        )
+    )
+    found = f'latchscope_finding{{{labels},cause="{cause}",severity="critical"}} 1\n'
+    return text + (found if storm and cause else "")
+
+
 def storms(env: str, again: str) -> Script:
     """A mutex storm with a cause, remedied at 0; ten minutes later another, with this cause or none."""
+    return lambda now: costs(env, now >= 10 or -12 <= now < 0, "logon-storm" if now < 0 else again)
 
-    def script(now: float) -> str:
-        first, second = -12 <= now < 0, now >= 10
-        labels = f'env="{env}",db="{env}"'
-        cost = 0.4 if first or second else 0.0
-        cause = "logon-storm" if first else again if second else ""
-        text = up(env, {env: 1}) + "".join(
-            f"latchscope_{name}{{{labels}{more}}} {value}\n"
-            for name, more, value in (
-                ("impact_ratio", "", cost),
-                ("impact_sessions", "", 20 * cost),
-                ("surface_impact_ratio", ',surface="mutex"', cost),
-                ("surface_impact_sessions", ',surface="mutex"', 20 * cost),
-            )
-        )
-        return text + (f'latchscope_finding{{{labels},cause="{cause}",severity="critical"}} 1\n' if cause else "")
 
-    return script
+def recurring(now: float) -> str:
+    """A storm with its cause for 80 s of each 200."""
+    return costs("often", now * 60 % 200 < 80, "logon-storm")
 
 
 def replica(
@@ -107,6 +111,7 @@ SCRIPTS: Mapping[str, Script] = {
     "unnamed": storms("unnamed", ""),
     "same": storms("same", "logon-storm"),
     "slow": storms("slow", "logon-storm"),
+    "often": recurring,
     "killed": replica("killed", "k", "k", leaves=0, ends=True),
     "takes": replica("killed", "l", "k", comes=0.5),
     "hands": replica("handed", "h", "x", leaves=0),
@@ -123,6 +128,7 @@ CALLS = {
     "unnamed": {"LatchscopeFindingActive": 1, "RowCacheMutexWaits": 1},
     "same": {"LatchscopeFindingActive": 2},
     "slow": {"LatchscopeFindingActive": 2},
+    "often": {"LatchscopeFindingActive": 1},
 }
 """Environment → how often `pager` is called, and by which alert first. `single` is not behind the dead switch."""
 

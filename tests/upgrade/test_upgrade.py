@@ -41,8 +41,8 @@ from service.config import load as configuration
 from service.config.load import password_of, read_secret
 from service.config.settings import DatabaseSettings, Settings
 from service.intake.uploads import Uploads
-from service.notify.delivery import Sent, Webhooks, document
-from service.state.board import MonitoredDatabase, PollRecord
+from service.notify.delivery import Webhooks
+from service.state.board import PollRecord
 from service.store.admin import read_history, write_history
 from service.store.engine import out_of_order
 from service.store.migrations.old_exports import TABLES
@@ -51,7 +51,6 @@ from service.store.record import from_bytes, record_of, to_bytes
 from service.store.replicas import FleetStatusTable, SharedLeases
 from service.store.reports import StoredReportSummary
 from service.store.repository import Repository
-from service.store.spool import DiskQueue
 from service.store.tables import NUMBERS
 from tests.paths import ROOT
 from tests.service.receiver import receiver
@@ -330,23 +329,6 @@ def test_rest_answers_as_the_old_release_did(old: OldStore) -> None:
         agrees(now, wanted, path)
 
 
-@pytest.mark.slow
-def test_pages_show_the_old_store(old: OldStore) -> None:
-    (report,) = [path.removeprefix("reports/") for path in EXPECTED["rest"] if path.startswith("reports/")]
-    within = f"begin={BEGIN:%Y-%m-%dT%H:%MZ}&end={END + timedelta(minutes=1):%Y-%m-%dT%H:%MZ}"
-    paths = [
-        "/",
-        "/reports",
-        f"/reports/{report}",
-        f"/db/undo-storm/history?{within}",
-        "/db/undo-storm/compare?mark=last",
-    ]
-    with standing(old.url) as app:
-        told = asked(app, *paths)
-    assert [(path, one.status_code) for path, one in zip(paths, told, strict=True)] == [(path, 200) for path in paths]
-    assert "undo tablespace recreated" in told[3].text
-
-
 def test_receivers_get_what_still_waits_for_them_once_and_in_order(store: Repository) -> None:
     with receiver() as one:
         names = ("told", "down", "gone", "crashed")
@@ -362,24 +344,6 @@ def test_receivers_get_what_still_waits_for_them_once_and_in_order(store: Reposi
                 sender.step()
             told = sorted(one.taken, key=lambda each: each["seq"])
             agrees(told, sorted((each["document"] for each in open_ones), key=lambda each: each["seq"]), sender.name)
-
-
-@pytest.mark.slow
-def test_deliveries_say_who_was_told_of_what(store: Repository) -> None:
-    found = store.episodes.between(None, BEGIN, END).items
-    told = [
-        {
-            "target": one.target,
-            "at": one.at.isoformat(),
-            "attempts": one.attempts,
-            "outcome": one.outcome,
-            "document": document(one.change, Sent("https://latchscope.example.com")),
-        }
-        for episode in found
-        for one in store.deliveries.of(episode.database, episode.cause, episode.begin)
-    ]
-    agrees(told, EXPECTED["kept"]["deliveries"])
-    assert [one.seq for one in store.episode_log.since(0, 100)] == [1, 2, 3]
 
 
 @pytest.mark.slow
@@ -470,17 +434,6 @@ def test_export_of_an_old_store_equals_that_of_the_old_release(tmp_path: Path, o
     store.close()
     before = MADE / "export.jsonl.gz"
     assert content(tmp_path / "today.gz", columns_of(before)) == content(before, columns_of(before))
-
-
-@pytest.mark.slow
-def test_export_and_import_give_the_same_store(store: Repository, tmp_path: Path) -> None:
-    first, second = tmp_path / "first.gz", tmp_path / "second.gz"
-    write_history(store.engine, first)
-    other = Repository(f"sqlite:///{tmp_path}/other.sqlite")
-    read_history(other, first)
-    write_history(other.engine, second)
-    other.close()
-    assert content(second) == content(first)
 
 
 @pytest.mark.slow
@@ -592,21 +545,6 @@ def test_polls_a_killed_process_left_on_disk_reach_the_store(
     assert told.exit_code == 0 and told.stderr.endswith("the store is whole\n")
 
 
-def test_episode_continues_where_the_killed_process_left_it(store: Repository, tmp_path: Path) -> None:
-    name = "users-mutex"
-    shutil.copytree(MADE / "spool", tmp_path / "spool")
-    waiting = DiskQueue(tmp_path / "spool", 2**30).newest(name)
-    last = store.last_snapshot(name)
-    (before,) = store.episodes.open(name)
-    assert waiting is not None and last is not None
-    watched = MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), 10.0)
-    watched.episodes.restore(store.episodes.recent(name))
-    change = between(last, load_snapshot(waiting.snapshot, name, "spool"))
-    assert isinstance(change, Delta) and change.basis.seconds == 225
-    assert [one.what for one in watched.episodes.update(diagnose(change))] in ([], ["worse"])
-    assert [one.begin for one in watched.episodes.open] == [before.begin]
-
-
 @pytest.mark.parametrize("old", ["sqlite"], indirect=True)
 def test_poll_record_keeps_the_figures_of_the_old_release(store: Repository) -> None:
     last = {name: store.last_snapshot(name) for name in NAMES}
@@ -666,22 +604,3 @@ def test_configuration_still_finds_its_secrets(configured: Settings) -> None:
     assert (password_of(erp2), password_of(billing)) == ("lion", "geheim")
     assert configured.webhooks[0].secret_file is not None
     assert read_secret(configured.webhooks[0].secret_file, "secret_file") == "signed"
-
-
-def test_configuration_makes_a_service(configured: Settings) -> None:
-    app = create_app(configured)
-    try:
-        (refused,) = asked(app, "/api/v1/databases")
-
-        async def ask() -> httpx.Response:
-            transport = httpx.ASGITransport(app)
-            headers = {"authorization": "Bearer a token"}
-            async with httpx.AsyncClient(transport=transport, base_url="http://a", headers=headers) as client:
-                return await client.get("/api/v1/databases")
-
-        told = asyncio.run(ask())
-    finally:
-        app.state.close()
-    assert refused.status_code == 401
-    assert [one["name"] for one in told.json()] == ["erp1", "erp2", "billing", "example"]
-    assert Path("kept/history.db").is_file()
