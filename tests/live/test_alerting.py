@@ -1,12 +1,10 @@
 """From a storm in a database to a person's chat: latchscope, a real Prometheus and a real Alertmanager on loopback. The
 shipped rules and the shipped routing run with every duration divided by FACTOR, so a minute of them is a second here. Other
-numbers stay the same. The test ends every process by its id; each would also end by itself after LIFETIME seconds.
+numbers stay the same.
 """
 
 import json
 import re
-import shutil
-import subprocess
 import threading
 import time
 import urllib.parse
@@ -43,6 +41,7 @@ from service.app import create_app
 from service.config.settings import DatabaseSettings, Defaults, Settings
 from service.state.board import MonitoredDatabase
 from tests.ports import free_port
+from tests.repo.processes import fetch_json, monitor
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +50,6 @@ FACTOR = 60
 """A minute of the shipped rules is a second here."""
 LONGEST = 15 * 60_000
 """Longer `keep_firing_for` values are 15 minutes here: the alert only has to outlast its symptoms, and waiting costs most."""
-LIFETIME = 900
 PATIENCE = 200.0
 """Seconds after which an event will never come; a busy machine is no failure."""
 DURATION_KEYS = ("for", "keep_firing_for", "interval", "group_wait", "group_interval", "repeat_interval")
@@ -206,35 +204,6 @@ def whole_fleet() -> Fleet:
 # ---------------------------------------------------------------- the processes
 
 
-def get(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=60) as answer:
-        return json.loads(answer.read())
-
-
-@contextmanager
-def process(ready: str, log: Path, *command: str) -> Iterator[None]:
-    """A program until the block ends, yielded once it is ready. `timeout` ends it if nothing else does."""
-    with (
-        log.open("w") as said,
-        subprocess.Popen(["timeout", "-k", "5", str(LIFETIME), *command], stdout=said, stderr=said) as one,
-    ):
-        try:
-            wait_for(lambda: answers(ready) or one.poll() is not None, f"{command[0]} to be ready")
-            assert one.poll() is None, f"{command[0]}: {log.read_text()}"
-            yield
-        finally:
-            one.terminate()
-            one.wait(PATIENCE)
-
-
-def answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=30) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
-
-
 def wait_for(happened: Callable[[], bool], what: str) -> None:
     end = time.monotonic() + PATIENCE
     while not happened():
@@ -299,7 +268,7 @@ def latchscope(fleet: Fleet, port: int, folder: Path, monkeypatch: pytest.Monkey
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
-        wait_for(lambda: answers(f"http://127.0.0.1:{port}/healthz"), "latchscope to serve")
+        wait_for(lambda: server.started, "latchscope to serve")
         yield
     finally:
         server.should_exit = True
@@ -337,67 +306,40 @@ class World:
     def evaluated(self) -> set[str]:
         """Rules, by id, whose expression ever had data: one query for all of them."""
         query = urllib.parse.urlencode({"query": f"group by (__name__, alertname, severity) ({WRITTEN_BY_RULES})"})
-        series = [one["metric"] for one in get(f"{self.prometheus}/api/v1/query?{query}")["data"]["result"]]
+        series = [one["metric"] for one in fetch_json(f"{self.prometheus}/api/v1/query?{query}")["data"]["result"]]
         names = [(one.get("alertname") or one["__name__"], one.get("severity")) for one in series]
         return {name for name, _ in names} | {f"{name}-{severity}" for name, severity in names}
 
     def unwell(self) -> list[str]:
         """Rules that Prometheus could not evaluate, with its message."""
-        groups = get(f"{self.prometheus}/api/v1/rules")["data"]["groups"]
+        groups = fetch_json(f"{self.prometheus}/api/v1/rules")["data"]["groups"]
         found = [one for group in groups for one in group["rules"] if one["health"] != "ok"]
         return [f"{one['name']}: {one.get('lastError', 'never evaluated')}" for one in found]
 
     def inhibited(self, alert: str, db: str) -> bool:
         return any(
             one["status"]["inhibitedBy"]
-            for one in get(f"{self.alertmanager}/api/v2/alerts")
+            for one in fetch_json(f"{self.alertmanager}/api/v2/alerts")
             if one["labels"]["alertname"] == alert and one["labels"].get("db") == db
         )
 
 
-def tools() -> None:
-    """Skip the test by name where a program is missing."""
-    for tool in ("prometheus", "prometheus-alertmanager"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"{tool} is not installed (Debian package {tool})")
-
-
 @contextmanager
 def running(fleet: Callable[[], Fleet], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    tools()
     ports = {name: free_port() for name in ("latchscope", "prometheus", "alertmanager")}
-    urls = {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}
     receiver = Receiver(time.monotonic())
     with ExitStack() as stack:
         ports["webhook"] = stack.enter_context(receiving(receiver))
         write_configuration(folder, ports)
-        stack.enter_context(
-            process(
-                f"{urls['alertmanager']}/-/ready",
-                folder / "alertmanager.log",
-                "prometheus-alertmanager",
-                f"--config.file={folder}/alertmanager.yml",
-                f"--storage.path={folder}/alertmanager",
-                f"--web.listen-address=127.0.0.1:{ports['alertmanager']}",
-                "--cluster.listen-address=",
-            )
-        )
-        stack.enter_context(
-            process(
-                f"{urls['prometheus']}/-/ready",
-                folder / "prometheus.log",
-                "prometheus",
-                f"--config.file={folder}/prometheus.yml",
-                f"--storage.tsdb.path={folder}/prometheus",
-                f"--web.listen-address=127.0.0.1:{ports['prometheus']}",
-            )
+        alertmanager, prometheus = (
+            stack.enter_context(monitor(name, folder, ports[name])) for name in ("alertmanager", "prometheus")
         )
         databases = fleet()
         receiver.zero = databases.zero
         ours = stack.enter_context(ExitStack())
         ours.enter_context(latchscope(databases, ports["latchscope"], folder, monkeypatch))
         try:
-            yield World(databases, receiver, urls["prometheus"], urls["alertmanager"], ours.close)
+            yield World(databases, receiver, prometheus, alertmanager, ours.close)
         finally:
             print(f"\n{receiver.timeline()}")  # noqa: T201  shown with -s, and when the test fails
 

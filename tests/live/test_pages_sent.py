@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.live.test_alerting import FACTOR, Receiver, process, receiving, shrunk, tools, wait_for, write_configuration
+from tests.live.test_alerting import FACTOR, Receiver, receiving, shrunk, wait_for, write_configuration
 from tests.ports import free_port
+from tests.repo.processes import monitor
 
 pytestmark = pytest.mark.slow
 
@@ -177,7 +178,6 @@ class Pager(Receiver):
 
 
 def test_one_failure_is_one_call_and_what_was_done_on_purpose_none(tmp_path: Path) -> None:
-    tools()
     ports = {name: free_port() for name in ("latchscope", "prometheus", "alertmanager")}
     pager = Pager(time.monotonic())
     with ExitStack() as stack:
@@ -198,19 +198,8 @@ def test_one_failure_is_one_call_and_what_was_done_on_purpose_none(tmp_path: Pat
             for name in SCRIPTS
         ]
         (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(told), encoding="utf-8")
-        for name, flags in (
-            ("alertmanager", ("--cluster.listen-address=",)),
-            ("prometheus", ()),
-        ):
-            program = "prometheus-alertmanager" if name == "alertmanager" else name
-            storage = "--storage.path" if name == "alertmanager" else "--storage.tsdb.path"
-            url = f"127.0.0.1:{ports[name]}"
-            where = (
-                f"--config.file={tmp_path}/{name}.yml",
-                f"{storage}={tmp_path}/{name}",
-                f"--web.listen-address={url}",
-            )
-            stack.enter_context(process(f"http://{url}/-/ready", tmp_path / f"{name}.log", program, *where, *flags))
+        for name in ("alertmanager", "prometheus"):
+            stack.enter_context(monitor(name, tmp_path, ports[name]))
         pager.zero = time.monotonic()
         wait_for(lambda: time.monotonic() - pager.zero > (QUIET + FAILED) * MINUTE, "the end of the scripts")
     pages = pager.pages

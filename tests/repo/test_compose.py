@@ -92,7 +92,7 @@ def test_services_that_stay_have_a_health_check(name: str) -> None:
 
 
 OWN_USER = {"secrets", "latchscope", "oracle", "oracle-11"}
-"""Services whose image sets their user: ours (tests/repo/test_image.py checks it), and those of Oracle's databases."""
+"""Services whose image sets their user: ours (tests/repo/test_kubernetes.py checks it), and those of Oracle's databases."""
 
 
 @pytest.mark.parametrize("name", SERVICES)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.ports import free_port
-from tests.repo.processes import eventually, fetch, fetch_json, need, running
+from tests.repo.processes import eventually, fetch_json, monitor
 
 pytestmark = pytest.mark.slow
 
@@ -19,13 +19,8 @@ FOLDER = Path(__file__).resolve().parents[2] / "dashboards" / "prometheus"
 @pytest.fixture(scope="module")
 def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a real Alertmanager with the shipped routing."""
-    program = need("prometheus-alertmanager", "prometheus-alertmanager")
-    folder, port = tmp_path_factory.mktemp("alertmanager"), free_port()
-    command = [program, f"--config.file={FOLDER}/alertmanager.yml", f"--storage.path={folder}/data"]
-    command += [f"--web.listen-address=127.0.0.1:{port}", "--cluster.listen-address="]
-    with running(command, folder / "log"):
-        address = f"http://127.0.0.1:{port}"
-        eventually(lambda: fetch(f"{address}/-/ready")[0] == 200 or None, (folder / "log").read_text)
+    folder = tmp_path_factory.mktemp("alertmanager")
+    with monitor("alertmanager", folder, free_port(), FOLDER / "alertmanager.yml") as address:
         yield address
 
 

@@ -3,7 +3,6 @@
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise
 from pathlib import Path
 from time import monotonic, sleep
 from types import TracebackType
@@ -103,14 +102,6 @@ class Fleet:
         for name in names if names is not None else self.workers:
             self.workers[name].start()
             self._started.append(self.workers[name])
-
-    def gaps(self, names: Iterable[str], since: float = 0.0) -> list[float]:
-        """Seconds from poll to poll of these databases, for gaps that ended after `since`, until now."""
-        found: list[float] = []
-        for name in names:
-            moments = [*self.polled[name], monotonic()]
-            found += [later - earlier for earlier, later in pairwise(moments) if later >= since]
-        return found
 
     def __enter__(self) -> Self:
         self.listener.start()
