@@ -157,17 +157,17 @@ def _measured(name: str, grouped: bool, polls: int) -> list[dict[str, float]]:
         keeper = TimedKeeper(clock)
         rows = _polls(name, timed, service.counters, keeper, Grouping(name) if grouped else None, polls)
         for row in rows[1:]:
-            row[FLOOR] = 1000 * _floor(connection, timed.asked)
-        floor, made = (median(row[what] for row in rows[1:]) for what in (FLOOR, f"our {RECORD}, ms"))
+            row[FLOOR] = 1000 * floor(connection, timed.asked)
+        driver, made = (median(row[what] for row in rows[1:]) for what in (FLOOR, f"our {RECORD}, ms"))
         written = 1000 * _written(keeper.records)
         for row in rows[1:]:
-            row |= {WRITING: written, RECORDING: (made + written) / floor}
+            row |= {WRITING: written, RECORDING: (made + written) / driver}
         connection.close()
     assert not listener.problems, list(listener.problems)
     return rows
 
 
-def _floor(connection: OracleConnection, asked: Sequence[tuple[str, Binds]]) -> float:
+def floor(connection: OracleConnection, asked: Sequence[tuple[str, Binds]]) -> float:
     """Seconds of processor for these statements with nothing of ours around the driver."""
     began = time.thread_time()
     for sql, binds in asked:
