@@ -42,12 +42,6 @@ def test_compose_file_is_valid_by_the_schema() -> None:
     assert errors(COMPOSE) == []
 
 
-def test_services_that_always_run_are_those() -> None:
-    assert "postgres" in SERVICES
-    always = {name for name, one in SERVICES.items() if not one.get("profiles")}
-    assert always == {"secrets", "latchscope", "prometheus", "alertmanager", "grafana"}
-
-
 @pytest.mark.parametrize("name", SERVICES)
 def test_images_are_pinned(name: str) -> None:
     image = SERVICES[name]["image"]
@@ -158,14 +152,6 @@ def test_grafana_finds_its_data_source_and_its_dashboards() -> None:
     assert (mounted[str(home.parent)] / home.name).is_file()
     for kind in ("datasources", "dashboards"):
         assert mounted[f"/etc/grafana/provisioning/{kind}"] == provisioning / kind
-
-
-def test_latchscope_waits_for_postgres_where_it_is_started_and_keeps_its_name() -> None:
-    assert SERVICES["latchscope"]["depends_on"] == {
-        "secrets": {"condition": "service_completed_successfully"},
-        "postgres": {"condition": "service_healthy", "required": False},
-    }
-    assert SERVICES["latchscope"]["hostname"] == "latchscope"
 
 
 # The secrets

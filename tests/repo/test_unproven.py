@@ -74,14 +74,6 @@ def test_doubt_is_said_on_one_page() -> None:
     assert {name: found[0] for name, text in texts.items() if (found := DISCLAIMERS.search(text))} == {}
 
 
-def test_page_counts_what_one_run_of_the_loads_settles() -> None:
-    said = re.search(r"settles the (\d+) lines below for its release,\nand ([^:]+) with them: (\d+) lines", TEXT)
-    assert said
-    own, others = sum(row[0].startswith("T") for row in STATEMENTS), re.findall(r"[A-Z]\d+", said[2])
-    assert (int(said[1]), int(said[3])) == (own, own + len(others))
-    assert set(others) <= {row[0] for row in STATEMENTS}
-
-
 def test_statement_says_what_it_rests_on_what_a_wrong_guess_costs_and_how_to_settle_it() -> None:
     for name, statement, rests_on, cost, way in STATEMENTS:
         assert rests_on in RESTS_ON and len(statement) > 20 and len(cost) > 10, name
