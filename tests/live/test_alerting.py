@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +41,8 @@ from service.config.settings import DatabaseSettings, Defaults, Settings
 from service.state.board import MonitoredDatabase
 from tests.ports import free_port
 from tests.repo.processes import fetch_json, monitor
+from tests.service.receiver import Answer, http_server
+from tests.service.standin import becomes
 
 pytestmark = pytest.mark.slow
 
@@ -205,10 +206,7 @@ def whole_fleet() -> Fleet:
 
 
 def wait_for(happened: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while not happened():
-        assert time.monotonic() < end, f"waited {PATIENCE:g} s in vain for {what}"
-        time.sleep(0.5)
+    becomes(happened, what, PATIENCE)
 
 
 @dataclass
@@ -218,9 +216,10 @@ class Receiver:
     zero: float
     calls: list[tuple[float, str, dict[str, Any]]] = field(default_factory=list)
 
-    def take(self, path: str, body: bytes) -> None:
+    def take(self, path: str, _: dict[str, str], body: bytes) -> Answer:
         for alert in json.loads(body)["alerts"]:
             self.calls.append((time.monotonic() - self.zero, path.strip("/"), alert))
+        return 200, {}, b""
 
     def has(self, status: str, alert: str, db: str, severity: str = "critical") -> bool:
         wanted = {"alertname": alert, "db": db, "severity": severity}
@@ -234,25 +233,6 @@ class Receiver:
             what = f"{labels['alertname']} ({labels['severity']}) {labels.get('db', '')} {about}"
             lines.append(f"{at:6.1f} s  {whom:6}  {one['status']:8}  {what}")
         return "\n".join(lines)
-
-
-@contextmanager
-def receiving(receiver: Receiver) -> Iterator[int]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            receiver.take(self.path, self.rfile.read(int(self.headers["Content-Length"])))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Quiet."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join(60)
 
 
 @contextmanager
@@ -275,7 +255,7 @@ def latchscope(fleet: Fleet, port: int, folder: Path, monkeypatch: pytest.Monkey
         thread.join(60)
 
 
-def write_configuration(folder: Path, ports: Mapping[str, int]) -> None:
+def write_configuration(folder: Path, ports: Mapping[str, int], webhook: str) -> None:
     """The shipped files, scaled, with the addresses of this test, one scrape a second, and receivers that call us."""
     for name in ("recording.yml", "fleet.yml", "alerts.yml"):
         (folder / name).write_text(yaml.safe_dump(scaled(shipped(name)), allow_unicode=True), encoding="utf-8")
@@ -289,7 +269,7 @@ def write_configuration(folder: Path, ports: Mapping[str, int]) -> None:
     (folder / "prometheus.yml").write_text(yaml.safe_dump(prometheus), encoding="utf-8")
     routing = scaled(shipped("alertmanager.yml"))
     for one in routing["receivers"]:
-        one["webhook_configs"] = [{"url": f"http://127.0.0.1:{ports['webhook']}/{one['name']}", "send_resolved": True}]
+        one["webhook_configs"] = [{"url": f"{webhook}/{one['name']}", "send_resolved": True}]
     (folder / "alertmanager.yml").write_text(yaml.safe_dump(routing), encoding="utf-8")
 
 
@@ -329,8 +309,7 @@ def running(fleet: Callable[[], Fleet], folder: Path, monkeypatch: pytest.Monkey
     ports = {name: free_port() for name in ("latchscope", "prometheus", "alertmanager")}
     receiver = Receiver(time.monotonic())
     with ExitStack() as stack:
-        ports["webhook"] = stack.enter_context(receiving(receiver))
-        write_configuration(folder, ports)
+        write_configuration(folder, ports, stack.enter_context(http_server(receiver.take)))
         alertmanager, prometheus = (
             stack.enter_context(monitor(name, folder, ports[name])) for name in ("alertmanager", "prometheus")
         )

@@ -2,21 +2,20 @@
 They scrape scripted answers. Each scenario is an environment of its own, and all of them happen at once."""
 
 import json
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.live.test_alerting import FACTOR, Receiver, receiving, shrunk, wait_for, write_configuration
+from tests.live.test_alerting import FACTOR, Receiver, shrunk, wait_for, write_configuration
 from tests.ports import free_port
 from tests.repo.processes import monitor
+from tests.service.receiver import Answer, http_server
 
 pytestmark = pytest.mark.slow
 
@@ -138,28 +137,6 @@ CHATS = {("LatchscopeReplicaDown", "killed"), ("LatchscopeLoginStopped", "refuse
 """What `chat` hears of failures that call nobody: alert and environment."""
 
 
-@contextmanager
-def answering(zero: Callable[[], float]) -> Iterator[int]:
-    """Each script under a path of its own."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            text = SCRIPTS[self.path.strip("/")]((time.monotonic() - zero()) / MINUTE - QUIET)
-            self.send_response(200 if text else 503)
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Quiet."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join(60)
-
-
 @dataclass
 class Pager(Receiver):
     """Counts calls, not alerts."""
@@ -167,23 +144,28 @@ class Pager(Receiver):
     pages: list[tuple[float, str, str]] = field(default_factory=list)
     """Minute, environment and first alert of every call of `pager` with something that fires anew."""
 
-    def take(self, path: str, body: bytes) -> None:
+    def take(self, path: str, headers: dict[str, str], body: bytes) -> Answer:
         told = {json.dumps(one["labels"], sort_keys=True) for _, _, one in self.calls if one["status"] == "firing"}
-        super().take(path, body)
+        answer = super().take(path, headers, body)
         firing = [one["labels"] for one in json.loads(body)["alerts"] if one["status"] == "firing"]
         new = [labels for labels in firing if json.dumps(labels, sort_keys=True) not in told or "cause" in labels]
         if path.strip("/") == "pager" and new:
             at = (time.monotonic() - self.zero) / MINUTE - QUIET
             self.pages.append((at, new[0].get("env", ""), new[0]["alertname"]))
+        return answer
 
 
 def test_one_failure_is_one_call_and_what_was_done_on_purpose_none(tmp_path: Path) -> None:
     ports = {name: free_port() for name in ("latchscope", "prometheus", "alertmanager")}
     pager = Pager(time.monotonic())
+
+    def scraped(path: str, _: dict[str, str], __: bytes) -> Answer:
+        text = SCRIPTS[path.strip("/")]((time.monotonic() - pager.zero) / MINUTE - QUIET)
+        return (200 if text else 503), {}, text.encode()
+
     with ExitStack() as stack:
-        ports["webhook"] = stack.enter_context(receiving(pager))
-        served = stack.enter_context(answering(lambda: pager.zero))
-        write_configuration(tmp_path, ports)
+        webhook, served = (stack.enter_context(http_server(each)) for each in (pager.take, scraped))
+        write_configuration(tmp_path, ports, webhook)
         told = yaml.safe_load((tmp_path / "prometheus.yml").read_text(encoding="utf-8"))
         told["scrape_configs"] = [
             {
@@ -192,7 +174,7 @@ def test_one_failure_is_one_call_and_what_was_done_on_purpose_none(tmp_path: Pat
                 "honor_labels": True,
                 **({"scrape_interval": shrunk(SCRAPED[name])} if name in SCRAPED else {}),
                 "static_configs": [
-                    {"targets": [f"127.0.0.1:{served}"], "labels": {"env": name} if name == "killed" else {}}
+                    {"targets": [served.removeprefix("http://")], "labels": {"env": name} if name == "killed" else {}}
                 ],
             }
             for name in SCRIPTS

@@ -1,15 +1,13 @@
 """A service over HTTP: asked with a token, and its errors in one sentence."""
 
 import json
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from service.client import ServiceClient, ServiceRefused, token_of
+from tests.service.receiver import Answer, http_server
 
 ANSWERS: Mapping[str, tuple[int, object]] = {
     "/api/v1/databases": (200, [{"name": "erp 1"}]),
@@ -29,29 +27,16 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LATCHSCOPE_TOKEN", raising=False)
 
 
-@contextmanager
-def service(answers: Mapping[str, tuple[int, object]] = ANSWERS) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            known = self.headers.get("authorization") == "Bearer mine"
-            status, body = answers.get(self.path, (200, None)) if known else (401, {"detail": "no"})
-            self.send_response(status)
-            if status == 302:
-                self.send_header("Location", str(body))
-            self.end_headers()
-            self.wfile.write(json.dumps(body).encode() if body is not None else b"<html>")
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+def answered(path: str, headers: dict[str, str], _: bytes) -> Answer:
+    """As a service with the token `mine` does; a page that it does not know is no JSON."""
+    known = headers.get("authorization") == "Bearer mine"
+    status, body = ANSWERS.get(path, (200, None)) if known else (401, {"detail": "no"})
+    text = json.dumps(body).encode() if body is not None else b"<html>"
+    return status, {"Location": str(body)} if status == 302 else {}, text
 
 
 def test_service_is_asked_with_a_token_and_its_refusals_are_sentences() -> None:
-    with service() as url:
+    with http_server(answered) as url:
         client = ServiceClient(f"{url}/", "mine")
         assert client.url == url and client.get("/databases") == [{"name": "erp 1"}]
         with pytest.raises(ServiceRefused, match="no database named nobody; watched are: erp 1") as refused:

@@ -14,7 +14,7 @@ import sqlite3
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -54,7 +54,7 @@ from service.store.repository import Repository
 from service.store.tables import NUMBERS
 from tests.paths import ROOT
 from tests.service.receiver import receiver
-from tests.service.stage import CENTURY, FOR_EVER, diagnoses
+from tests.service.stage import CENTURY, FOR_EVER, Client, diagnoses
 from tests.service.store.test_engine import drift
 from tests.upgrade.old import BETWEEN, FIRST, MADE, OldStore
 
@@ -125,13 +125,7 @@ def run(*arguments: object) -> Result:
 
 def asked(app: FastAPI, *paths: str) -> list[httpx.Response]:
     """The answers of an app to some requests."""
-
-    async def ask() -> list[httpx.Response]:
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
-            return [await client.get(path) for path in paths]
-
-    return asyncio.run(ask())
+    return [Client(app).get(path) for path in paths]
 
 
 @contextmanager
@@ -479,31 +473,20 @@ def emptied(url: str) -> None:
 
 
 @contextmanager
-def started(old: OldStore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], httpx.Response]]:
+def started(old: OldStore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
     """The service as it starts after the killed process. No database is reachable."""
     monkeypatch.setenv("UPGRADE_PASSWORD", "tiger")
     unreachable = {"dsn": "127.0.0.1:1/none", "password_env": "UPGRADE_PASSWORD", "interval": 3600}
     databases = [DatabaseSettings(name=name, **unreachable) for name in NAMES]  # type: ignore[arg-type]
     own = {"replica": {"name": "first"}, "spool": {"directory": folder}}
     app = create_app(Settings(store=old.url, databases=databases, history=EVER, **own))  # type: ignore[arg-type]
-    loop = asyncio.new_event_loop()
-    life = app.router.lifespan_context(app)
-
-    def get(path: str) -> httpx.Response:
-        async def ask() -> httpx.Response:
-            async with httpx.AsyncClient(
-                transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8000"
-            ) as client:
-                return await client.get(path)
-
-        return loop.run_until_complete(ask())
-
-    try:
-        loop.run_until_complete(life.__aenter__())
-        yield get
-    finally:
-        loop.run_until_complete(life.__aexit__(None, None, None))
-        loop.close()
+    with asyncio.Runner() as runner:
+        life = app.router.lifespan_context(app)
+        runner.run(life.__aenter__())
+        try:
+            yield Client(app)
+        finally:
+            runner.run(life.__aexit__(None, None, None))
 
 
 def test_polls_a_killed_process_left_on_disk_reach_the_store(
@@ -517,20 +500,20 @@ def test_polls_a_killed_process_left_on_disk_reach_the_store(
     polls = old.rows("polls")
     begin = f"{END + timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}"
     within = f"begin={begin}&end={END + timedelta(minutes=2):%Y-%m-%dT%H:%M:%SZ}"
-    with started(old, folder, monkeypatch) as get:
+    with started(old, folder, monkeypatch) as client:
         assert list(queue.iterdir()) == [], "nothing waits, and nothing was set aside"
         assert polls_of(old) == polls + len(spooled)
         for name in NAMES:
-            told = get(f"/api/v1/databases/{name}/history?{within}&resolution=poll&metric=executions").json()
+            told = client.get(f"/api/v1/databases/{name}/history?{within}&resolution=poll&metric=executions").json()
             wanted = [at for db, at in spooled if db == name]
             times = [datetime.fromisoformat(at).isoformat() for at in told["times"]]
             assert [at for at in times if at in wanted] == wanted
             assert [s for at, s in zip(times, told["seconds"], strict=True) if at in wanted and not s] == []
         everything = f"begin={BEGIN:%Y-%m-%dT%H:%M:%SZ}&end={END + timedelta(minutes=2):%Y-%m-%dT%H:%M:%SZ}"
-        episodes = get(f"/api/v1/databases/undo-storm/episodes?{everything}").json()
+        episodes = client.get(f"/api/v1/databases/undo-storm/episodes?{everything}").json()
         assert [one["cause"] for one in episodes] == ["undo-segments"] * 2
         assert episodes[0]["end"] is None and datetime.fromisoformat(episodes[0]["begin"]) > END
-        (lasting,) = get(f"/api/v1/databases/users-mutex/episodes?{everything}").json()
+        (lasting,) = client.get(f"/api/v1/databases/users-mutex/episodes?{everything}").json()
         assert lasting["end"] is None
         assert (
             datetime.fromisoformat(lasting["last_seen"]).isoformat()
