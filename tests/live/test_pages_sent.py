@@ -77,8 +77,8 @@ def storms(env: str, again: str) -> Script:
 
 
 def recurring(now: float) -> str:
-    """A storm with its cause for 80 s of each 200."""
-    return costs("often", now * 60 % 200 < 80, "logon-storm")
+    """A storm with its cause, again and again: six minutes of it, and six of peace, less than the eight that its alert goes on."""
+    return costs("often", now % 12 < 6, "logon-storm")
 
 
 def replica(

@@ -1,7 +1,8 @@
 """A service over HTTP: asked with a token, and its errors in one sentence."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,16 +28,22 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LATCHSCOPE_TOKEN", raising=False)
 
 
-def answered(path: str, headers: dict[str, str], _: bytes) -> Answer:
-    """As a service with the token `mine` does; a page that it does not know is no JSON."""
-    known = headers.get("authorization") == "Bearer mine"
-    status, body = ANSWERS.get(path, (200, None)) if known else (401, {"detail": "no"})
-    text = json.dumps(body).encode() if body is not None else b"<html>"
-    return status, {"Location": str(body)} if status == 302 else {}, text
+@contextmanager
+def service(answers: Mapping[str, tuple[int, object]] = ANSWERS) -> Iterator[str]:
+    """The address of a service that knows the token `mine`. A page that it does not know is no JSON."""
+
+    def answered(path: str, headers: dict[str, str], _: bytes) -> Answer:
+        known = headers.get("authorization") == "Bearer mine"
+        status, body = answers.get(path, (200, None)) if known else (401, {"detail": "no"})
+        text = json.dumps(body).encode() if body is not None else b"<html>"
+        return status, {"Location": str(body)} if status == 302 else {}, text
+
+    with http_server(answered) as url:
+        yield url
 
 
 def test_service_is_asked_with_a_token_and_its_refusals_are_sentences() -> None:
-    with http_server(answered) as url:
+    with service() as url:
         client = ServiceClient(f"{url}/", "mine")
         assert client.url == url and client.get("/databases") == [{"name": "erp 1"}]
         with pytest.raises(ServiceRefused, match="no database named nobody; watched are: erp 1") as refused:
