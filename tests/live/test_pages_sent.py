@@ -77,7 +77,7 @@ def storms(env: str, again: str) -> Script:
 
 
 def recurring(now: float) -> str:
-    """A storm with its cause, again and again: six minutes of it, and six of peace, less than the eight that its alert goes on."""
+    """A storm with its cause, again and again: six minutes of it, and six of peace. Its alert goes on for eight."""
     return costs("often", now % 12 < 6, "logon-storm")
 
 
