@@ -343,7 +343,7 @@ def test_receivers_get_what_still_waits_for_them_once_and_in_order(store: Reposi
 @pytest.mark.slow
 @pytest.mark.parametrize("old", ["postgresql"], indirect=True)
 def test_replicas_see_the_last_status_of_one_that_died(old: OldStore, store: Repository) -> None:
-    words = FleetStatusTable(store.engine)
+    words = FleetStatusTable(store)
     told = words.all()
     assert sorted(told) == sorted(NAMES)
     assert told["undo-storm"].summary is not None and told["undo-storm"].failure is None
