@@ -245,7 +245,7 @@ def test_links_between_pages_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name} → {target}"
 
 
-# first-incident.md, and the pictures
+# The pictures
 
 
 def shown_on(page: str) -> list[Path]:
