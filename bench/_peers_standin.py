@@ -46,7 +46,10 @@ class Lacking(Film):
 
 @dataclass
 class Plain:
-    """The rows that our poll reads, for statements that a peer sends. Whatever it asks at login is one row with 0."""
+    """The rows that our poll reads, for statements that a peer sends.
+
+    Whatever else it asks is one row with 0; a block of PL/SQL gives nothing.
+    """
 
     film: Film
     frame: int = 0
@@ -54,6 +57,8 @@ class Plain:
 
     def answer(self, _service: str, sql: str, _binds: Mapping[str, object], /) -> Answer:
         view = next((view for view in VIEWS if f"/* peer {view} */" in sql), None)
+        if sql.split(maxsplit=1)[0].lower() == "begin":
+            return Answer()
         if view is None:
             return Answer([ResultColumn("VALUE", OracleType.NUMBER)], [[0]])
         self.frame = (self.frame + (view == VIEWS[0])) % FRAMES

@@ -270,6 +270,7 @@ def _official(port: int, listens: int) -> dict[str, object]:
     config = {
         "databases": {"bench": where},
         "metrics": {"default": "metrics.toml"},
+        "log": {"disable": 1},  # it would copy the alert log, to a file elsewhere
         "web": {"listenAddresses": [f"127.0.0.1:{listens}"]},
     }
     return {"metrics.toml": metrics, "config.yaml": config}
