@@ -64,7 +64,8 @@ def _column(column: ResultColumn, position: int, field_version: int, sized_scale
 def rows(columns: Sequence[ResultColumn], values: Iterable[Sequence[object]]) -> bytes:
     """Rows in full. Raises what the encoders raise for a value that its column cannot hold."""
     encoders = [_ENCODERS[column.type] for column in columns]
-    header = bytes((_ROW_HEADER, 0)) + ub(0) + ub(0) + ub(1) + bytes(3)
+    # The number of columns, which go-ora reads when a statement runs again and is not described again.
+    header = bytes((_ROW_HEADER, 0)) + ub(len(columns)) + ub(0) + ub(1) + bytes(3)
     return header + b"".join(_row(encoders, row) for row in values)
 
 
