@@ -61,10 +61,9 @@ def _rowcache(now: ScenarioState) -> list[Row]:
                 **({"fastgets": now.total(_shared, "fastgets", cache, now.scenario)} if fast_way else {}),
                 "getmisses": now.total(_getmisses, cache, now.scenario),
                 "modifications": modified,
-                "flushes": modified,
                 "dlm_requests": now.total(counted, "cluster_locks", cache.name, 0) * own,
                 "dlm_conflicts": now.total(counted, "cluster_locks", cache.name, 1) * own,
-                **dict.fromkeys(("fixed", "scans", "scanmisses", "scancompletes", "dlm_releases"), 0),
+                "fixed": 0,
             }
         )
     return rows

@@ -3,8 +3,8 @@
 from collectors.model import Collector, Column, ColumnKind
 
 _COLUMNS_11_2 = """cache#, type, subordinate#, parameter, count, usage, fixed, gets, getmisses,
-                   scans, scanmisses, scancompletes, modifications, flushes,
-                   dlm_requests, dlm_conflicts, dlm_releases"""
+                   modifications, dlm_requests, dlm_conflicts"""
+"""What a verdict reads. Reports, and what older releases of latchscope captured, have the other columns as well."""
 
 ROWCACHE = Collector(
     view="v$rowcache",
