@@ -13,7 +13,7 @@ LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def data_beside(module: str, name: str = "") -> Any:
-    """What the YAML file beside a module holds: `data_beside(__file__)`. `name`: another file than the one named as the module."""
+    """What the YAML file beside a module holds: `data_beside(__file__)`. `name`: a file of another name."""
     path = Path(module)
     return yaml.load((path.parent / f"{name or path.stem}.yaml").read_text(encoding="utf-8"), Loader=LOADER)
 
