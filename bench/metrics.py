@@ -36,10 +36,10 @@ from rules.model import Diagnosis
 from service.config.settings import DatabaseSettings
 from service.metrics.exposition import exposition, own_registry, render
 from service.metrics.families import FAMILIES
-from service.state.board import Board, MonitoredDatabase, Published, Readiness
+from service.state.board import Board, MonitoredDatabase, Published
 from service.watch.pipeline import run_poll
 from service.web.access import Access
-from service.web.api.live import monitoring
+from service.web.api import live
 
 TINY = "--fleets 2:50 --scrapes 2"
 OF_LIVENESS = 5
@@ -133,7 +133,7 @@ def stock(page: str) -> CollectorRegistry:
 def over_http(board: Board, scrapes: int) -> list[float]:
     """Scrapes of the real route on a real socket."""
     app = FastAPI()
-    app.router.routes.extend(monitoring(board, own_registry(), lambda: Readiness(True, "ok"), Access(None)).routes)
+    app.router.routes.extend(live.scrapes(board, own_registry(), Access(None)).routes)
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -82,7 +82,7 @@ class ServiceClient:
             raise ServiceRefused(self._refusal(error), error.code) from None
         except (OSError, http.client.HTTPException) as error:
             raise ServiceRefused(
-                f"{self.url} does not answer: {_brief(error)}; is `latchscope serve` running?"
+                f"{self.url} does not answer: {brief(error)}; is `latchscope serve` running?"
             ) from None
         except ValueError:
             raise ServiceRefused(f"{self.url} answers, but not as latchscope does; is the address right?") from None
@@ -104,7 +104,8 @@ class ServiceClient:
         return detail or f"{self.url} answers {error.code}"
 
 
-def _brief(error: Exception) -> str:
+def brief(error: Exception) -> str:
+    """The kind of a failure. The texts of some contain the address."""
     cause = error.reason if isinstance(error, URLError) and isinstance(error.reason, Exception) else error
     if isinstance(cause, TimeoutError):
         return "it takes too long"

@@ -1,4 +1,4 @@
-"""Makes foreign names (modules, files, databases) safe for every output. They get there only through here: OUTPUTS has all.
+"""Makes foreign names (modules, files, databases) safe for every output. They get there only through here.
 
 Control characters drive terminals, and marks of writing direction make text look like other text. Both appear as
 `[U+001B]`, so that they deceive nobody and hide nothing.
@@ -6,9 +6,7 @@ Control characters drive terminals, and marks of writing direction make text loo
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
-
-from markupsafe import Markup, escape
+from collections.abc import Iterable
 
 UNSEEN = re.compile(r"[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 """Letters and marks to Unicode that are invisible: fillers and variant selectors, in which a text can hide."""
@@ -106,11 +104,6 @@ def plain_cell(text: str) -> str:
     return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
 
 
-def on_page(text: str) -> Markup:
-    """A name for HTML or SVG."""
-    return escape(visible(text))
-
-
 _SIGNS = str.maketrans({"<": "‹", ">": "›", "@": "＠", "*": "∗", "`": "ˋ", "[": "［", "]": "］", "~": "∼"})
 """Characters with which chats mention people, format text or make a link of it."""
 _ADDRESS = re.compile(r":(?=//)|(?<=www)\.|(?<=mailto):", re.IGNORECASE)
@@ -130,23 +123,6 @@ def in_label(text: str) -> str:
 def in_header(text: str) -> str:
     """A name inside a header of HTTP, such as that of a file: letters, digits, points and dashes of ASCII."""
     return re.sub(r"[^\w.-]+", "-", text, flags=re.ASCII)
-
-
-OUTPUTS: Mapping[str, Callable[[str], str]] = {
-    "terminal": visible,
-    "log": visible,
-    "page": on_page,
-    "markdown": inline,
-    "markdown table": lambda text: row([text]),
-    "markdown code": fenced,
-    "chat": in_chat,
-    "mail": in_chat,
-    "csv": plain_cell,
-    "json": visible_json,
-    "label": in_label,
-    "header": in_header,
-}
-"""Each output and its one escape."""
 
 
 def _seen(text: str) -> bool:

@@ -7,6 +7,7 @@ import re
 import stat
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -24,7 +25,6 @@ from service.config.settings import (
     DEMO,
     EXAMPLES,
     PASSWORDS,
-    TOLD_WITH_LINE,
     BadSettings,
     DatabaseSettings,
     Settings,
@@ -202,7 +202,7 @@ class ConfigMistake:
 
 def mistakes_of(errors: Iterable[ErrorDetails], text: YamlText) -> Iterator[ConfigMistake]:
     """What the model of the settings refused, in our own words."""
-    refused = [(error, _place(error)) for error in errors if error["type"] != TOLD_WITH_LINE]
+    refused = [(error, _place(error)) for error in errors]
     misspelt = {
         (*place[:-1], name)
         for error, place in refused
@@ -224,11 +224,9 @@ def own_mistakes(text: YamlText) -> Iterator[ConfigMistake]:
     for index, entry in _entries(text, "databases"):
         name, dsn, line = entry.get("name"), entry.get("dsn"), text.line_of(("databases", index, "name"))
         if isinstance(name, str) and name in named:
-            yield ConfigMistake(
-                line,
-                f"databases[{index}].name",
-                f"two databases are named {name}, the first on line {named[name]}; names are labels and must differ",
-            )
+            first_one = f", the first on line {named[name]}" if named[name] else ""
+            what = f"two databases are named {name}{first_one}; names are labels and must differ"
+            yield ConfigMistake(line, f"databases[{index}].name", what)
         elif isinstance(name, str):
             named[name] = line
         if isinstance(dsn, str) and dsn.startswith(DEMO) and dsn.removeprefix(DEMO) not in scenarios():
@@ -239,15 +237,18 @@ def own_mistakes(text: YamlText) -> Iterator[ConfigMistake]:
     for kind, index, entry in entries:
         names = entry.get("databases")
         for at, name in enumerate(names if isinstance(names, list) else ()):
-            if name not in named and not variable_of("databases"):
+            if name not in named:
                 where = (kind, index, "databases", at)
                 what = f"{name} is not under `databases`{meant(str(name), named)}"
                 yield ConfigMistake(text.line_of(where), _dotted(where), what)
 
 
 def _entries(text: YamlText, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The entries of a list setting, if they are groups."""
+    """The entries of a list setting, in the environment or else in the text, if they are groups."""
     entries = text.members.get(name) if isinstance(text.members, dict) else None
+    if variable := variable_of(name):
+        with suppress(ValueError):
+            entries = json.loads(os.environ[variable])
     yield from (
         (index, entry)
         for index, entry in enumerate(entries if isinstance(entries, list) else ())

@@ -4,7 +4,8 @@ import hashlib
 import ipaddress
 import re
 import socket
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -22,7 +23,6 @@ from pydantic import (
     model_validator,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from rules.model import Severity
@@ -187,14 +187,6 @@ class ReplicaSettings(Strict):
 
 # The common part of webhooks and notifications: names, databases and the word `on`.
 
-TOLD_WITH_LINE = "told_with_line"
-"""The kind of a mistake that `own_mistakes` finds in the file too, where it has its line."""
-
-
-def refused_with_line(words: str) -> PydanticCustomError:
-    """A mistake of that kind, in these words."""
-    return PydanticCustomError(TOLD_WITH_LINE, "{words}", {"words": words})
-
 
 class Receiver(Strict):
     """A receiver of changes: its name in log, metrics and store, and its databases (all if none is named)."""
@@ -217,20 +209,6 @@ class Receiver(Strict):
         if isinstance(members, dict) and True in members:
             return {("on" if name is True else name): value for name, value in members.items()}
         return members
-
-
-def checked(receivers: Sequence[Receiver], databases: Iterable[str]) -> None:
-    """Raise ValueError if two have the same name, or if one names a database that does not exist."""
-    known, names = set(databases), [receiver.target for receiver in receivers]
-    for receiver in receivers:
-        if names.count(receiver.target) > 1:
-            kinds = sorted({f"{each.kind}s" for each in receivers if each.target == receiver.target})
-            raise ValueError(f"two {' or '.join(kinds)} are named {receiver.target}; give each a name of its own")
-        for name in receiver.databases:
-            if name not in known:
-                raise refused_with_line(
-                    f"{receiver.kind} {receiver.target} names {name}, which is not under `databases`"
-                )
 
 
 # The settings of notifications: who gets which episodes by Slack, Teams, PagerDuty, e-mail and the like.
@@ -627,24 +605,19 @@ class Settings(BaseSettings):
             )
         return url
 
-    @field_validator("databases")
-    @classmethod
-    def _distinct(cls, databases: list[DatabaseSettings]) -> list[DatabaseSettings]:
-        names = [database.name for database in databases]
-        for name in names:
-            if names.count(name) > 1:
-                raise refused_with_line(f"two databases are named {name}; names are labels and must differ")
-        return databases
-
     @model_validator(mode="after")
     def _complete(self) -> "Settings":
-        """Give each database what `defaults` has for it, and check the receivers."""
+        """Give each database what `defaults` has for it, and hold receivers to names of their own. load.py checks the rest."""
         for database in self.databases:
             if "user" not in database.model_fields_set and "user" in self.defaults.model_fields_set:
                 database.user = self.defaults.user
             if self.defaults.password_file and database.scripted is None and not database.model_fields_set & PASSWORDS:
                 database.password_file = Path(self.defaults.password_file.replace("{name}", database.name))
-        checked([*self.webhooks, *self.notifications], [database.name for database in self.databases])
+        receivers: list[Receiver] = [*self.webhooks, *self.notifications]
+        for name, times in Counter(receiver.target for receiver in receivers).items():
+            if times > 1:
+                kinds = sorted({f"{each.kind}s" for each in receivers if each.target == name})
+                raise ValueError(f"two {' or '.join(kinds)} are named {name}; give each a name of its own")
         return self
 
     @property

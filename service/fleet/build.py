@@ -15,10 +15,10 @@ from service.fleet.exchange import RemoteDatabases, StatusExchange
 from service.state.board import Board, MonitoredDatabase
 from service.state.episodes import Confirmed, Episode
 from service.state.login_gate import LoginGate, gates_of
-from service.state.replicas import Leases, LeasesLost, SoleLeases
+from service.state.replicas import Leases, LeasesLost
 from service.store.build import Store
 from service.store.engine import STORE_ERRORS, StoreError, brief, masked, sqlite_file
-from service.store.replicas import FleetReader, FleetStatusTable, SharedLeases
+from service.store.replicas import FleetStatusTable, SharedLeases
 from service.store.repository import Repository
 from service.store.writer import Writer
 from service.watch.actions import OperatorActions
@@ -33,11 +33,10 @@ SHORTEST_SILENCE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class FleetBackend:
-    """How this process shares its databases. `status_table` and `reader` are None if no other process shares them."""
+    """How this process shares its databases. `status_table` is None if no other process shares them."""
 
     leases: Leases
     status_table: FleetStatusTable | None
-    reader: FleetReader | None
     close: Callable[[], None]
 
 
@@ -45,10 +44,9 @@ def fleet_backend(url: str, store: Repository, name: str, address: str | None, i
     """The backend for this store. `interval`: seconds between the polls of the quickest database. Raises StoreError."""
     if store.engine.dialect.name != "postgresql":
         lock = _alone(url)
-        return FleetBackend(SoleLeases(name), None, None, lambda: None if lock is None else os.close(lock))
+        return FleetBackend(Leases(name), None, lambda: None if lock is None else os.close(lock))
     leases = SharedLeases(url, name, address, max(SHORTEST_SILENCE, interval / 2))
-    status_table = FleetStatusTable(store.engine)
-    return FleetBackend(leases, status_table, FleetReader(store, status_table), leases.close)
+    return FleetBackend(leases, FleetStatusTable(store), leases.close)
 
 
 def _alone(url: str) -> int | None:
@@ -120,14 +118,16 @@ def build_fleet(settings: Settings, store: Store, board: Board, connector: Conne
         store.writer,
         settings,
         lambda taken: resume(taken, store.repository, store.writer),
-        backend.reader,
+        backend.status_table,
         scheduler,
     )
-    exchange = StatusExchange(backend.status_table) if backend.status_table else None
-    coordinator = FleetCoordinator(board, backend.leases, workers.make_workers, exchange)
-    if backend.reader is not None:
-        board.share(RemoteDatabases(backend.reader, coordinator.every).refresh)
-    actions = OperatorActions(connector, backend.leases, coordinator.worker, backend.status_table)
+    table = backend.status_table
+    coordinator = FleetCoordinator(
+        board, backend.leases, workers.make_workers, StatusExchange(table) if table else None
+    )
+    if table is not None:
+        board.share(RemoteDatabases(table, coordinator.every).refresh)
+    actions = OperatorActions(connector, backend.leases, coordinator.worker, table)
     return Fleet(coordinator, actions, backend, scheduler, admit)
 
 

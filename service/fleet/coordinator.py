@@ -23,7 +23,7 @@ from service.metrics.families import metric
 from service.state.board import Board, MonitoredDatabase, PeerReport
 from service.state.replicas import Lease, Leases, LeasesLost, Ownership
 from service.store.engine import STORE_ERRORS
-from service.store.replicas import FleetReader
+from service.store.replicas import FleetStatusTable
 from service.watch.connect import ConnectionOpener
 from service.watch.follow_up import BlockerLook, ChangesLook, FollowUp
 from service.watch.pipeline import PollKeeper
@@ -324,8 +324,8 @@ class WorkerFactory:
     settings: Settings
     resume: Callable[[Sequence[MonitoredDatabase]], None]
     """Restores the known state of databases."""
-    last_polls: FleetReader | None
-    """What others polled. None if nobody shares the store."""
+    status_table: FleetStatusTable | None
+    """What others say of their databases. None if nobody shares the store."""
     scheduler: PollScheduler
 
     def make_workers(self, taken: Sequence[tuple[MonitoredDatabase, Lease]]) -> list[Worker]:
@@ -337,18 +337,19 @@ class WorkerFactory:
 
     def _polled(self, ours: Sequence[MonitoredDatabase]) -> dict[str, float]:
         """time.time() of the last poll of each, as far as the store knows."""
-        if self.last_polls is None or not ours:
+        if self.status_table is None or not ours:
             return {}
         try:
-            statuses, newest = self.last_polls.statuses(), self.last_polls.polled([each.name for each in ours])
+            statuses, polls = self.status_table.all(), self.status_table.store.newest_polls()
         except STORE_ERRORS as error:
             log.warning("the time of the others' last polls is unknown, so polls start at once: %s", error)
             return {}
         for watched in ours:
             if (status := statuses.get(watched.name)) is not None:
                 watched.peer_report = PeerReport(status.polled_at, status.summary)
-        ahead = {name: statuses[name].ahead if name in statuses else 0.0 for name in newest}
-        return {name: at.timestamp() + ahead[name] for name, at in newest.items()}
+        ahead = {name: status.ahead for name, status in statuses.items()}
+        names = [watched.name for watched in ours if watched.name in polls]
+        return {name: polls[name].timestamp() + ahead.get(name, 0.0) for name in names}
 
     def _worker(self, watched: MonitoredDatabase, lease: Lease, polled: float | None) -> Worker:
         """A scripted database costs nothing, so its polls never slow down."""

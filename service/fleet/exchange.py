@@ -4,13 +4,14 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from collectors.model import Snapshot
 from service.state.board import ChangeLog, MonitoredDatabase, PeerReport, Published
 from service.state.episodes import VALID_SECONDS, Confirmed, Episodes, still_counting
 from service.state.replicas import DatabaseStatus, OwnerRequest, status_of
 from service.store.engine import STORE_ERRORS, brief
-from service.store.replicas import FleetReader, FleetStatusTable
+from service.store.replicas import FleetStatusTable
 from service.watch.pipeline import difference, examined_poll
 from service.watch.worker import Worker
 
@@ -20,10 +21,9 @@ log = logging.getLogger("latchscope.fleet")
 class RemoteDatabases:
     """Brings databases that are polled elsewhere up to date on request."""
 
-    def __init__(self, reader: FleetReader, every: float) -> None:
+    def __init__(self, status_table: FleetStatusTable, every: float) -> None:
         """`every`: seconds for which the others' state is reused."""
-        self._reader = reader
-        self._every = every
+        self._status_table, self._every = status_table, every
         self._refreshed_at = float("-inf")
         self._away = False
 
@@ -41,24 +41,24 @@ class RemoteDatabases:
             self._away = True
 
     def _refresh_statuses(self, elsewhere: Sequence[MonitoredDatabase]) -> None:
-        statuses = self._reader.statuses()
+        statuses = self._status_table.all()
         self._refreshed_at, self._away = time.monotonic(), False
         for watched in elsewhere:
             with watched.ownership_lock:
                 _apply_status(watched, statuses.get(watched.name))
 
     def _refresh_one(self, watched: MonitoredDatabase) -> None:
-        status = self._reader.status(watched.name)
-        snapshots, self._away = self._reader.latest(watched.name), False
+        store, status = self._status_table.store, self._status_table.of(watched.name)
+        snapshots, self._away = store.snapshots.latest(watched.name), False
         known = watched.published.snapshot.taken_at if watched.published else None
         published = None
         if snapshots and snapshots[0].taken_at != known:
-            confirmed = self._reader.confirmed(watched.name)
+            confirmed = store.confirmations.live(datetime.now(UTC)).get(watched.name, {})
             published = publication(snapshots, confirmed, status.ahead if status else 0.0)
         episodes = Episodes()
-        episodes.restore(self._reader.episodes(watched.name))
+        episodes.restore(store.episodes.recent(watched.name))
         timeline = ChangeLog()
-        timeline.restore(self._reader.changes(watched.name))
+        timeline.restore(store.timeline.last_day(watched.name))
         with watched.ownership_lock:
             _apply_status(watched, status)
             if not watched.owned:

@@ -10,11 +10,12 @@ from prometheus_client import CollectorRegistry
 from service.background import PeriodicJob, SupervisedThread
 from service.config.settings import BadSettings, Settings
 from service.extras import MissingExtra
-from service.notify.delivery import Receivers, Webhooks
+from service.notify.delivery import Receivers, ReceiverThread, Webhooks
 from service.notify.feed import EpisodeFeed
 from service.notify.messages import Notifications, require_apprise
 from service.state.board import UNWATCHED, Board, lasts, outage_of, over, unwatched
 from service.state.episodes import Episode, EpisodeChange
+from service.store.record import row_of
 from service.store.repository import Repository
 
 # Says when a database gives no figures for a while, and when it answers again: once each, over restarts and replicas.
@@ -80,17 +81,6 @@ class OutageWatch:
             self._store.episodes.verdict(each.database, each.cause, each.begin, "not_verified", UNWATCHED)
 
 
-def row_of(episode: Episode) -> dict[str, object]:
-    """An episode as the store takes it."""
-    same = ("database", "cause", "cache", "title", "headline", "severity", "peak_severity")
-    times = {"began": episode.begin, "ended": episode.end, "last_seen": episode.last_seen, "peak_at": episode.peak_at}
-    return {
-        **{name: getattr(episode, name) for name in same},
-        **{name: at.isoformat() if at else None for name, at in times.items()},
-        "peak_share": episode.peak_share_of_db_time,
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class Notifiers:
     """All of them, started and stopped together."""
@@ -100,19 +90,20 @@ class Notifiers:
     outages: PeriodicJob
 
     @property
-    def _parts(self) -> list[EpisodeFeed | Receivers | PeriodicJob]:
-        return [self.feed, *self.receivers, self.outages]
+    def _parts(self) -> list[EpisodeFeed | ReceiverThread | PeriodicJob]:
+        return [self.feed, *(sender for each in self.receivers for sender in each.senders), self.outages]
 
     @property
     def threads(self) -> list[SupervisedThread]:
         """A thread for each part."""
-        senders = [sender.thread for each in self.receivers for sender in each.senders]
-        return [self.feed.thread, *senders, self.outages.thread]
+        return [part.thread for part in self._parts]
 
     def take(self, settings: Settings) -> None:
-        """Tell the receivers of these settings from now on."""
+        """Tell the receivers of these settings from now on. What runs goes on."""
         for each in self.receivers:
             each.take(settings)
+        if self.feed.thread.alive:
+            self.start()
 
     def start(self) -> None:
         """Start to follow the log of episodes, and send what an earlier process left."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from typing import Any
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import Request, build_opener
 
 from prometheus_client import CollectorRegistry, Counter
@@ -22,12 +22,12 @@ from prometheus_client import CollectorRegistry, Counter
 from collectors.errors import SetupError
 from rules.model import Severity
 from service.background import SupervisedThread
-from service.client import NoRedirect
+from service.client import NoRedirect, brief
 from service.config.load import read_secret
 from service.config.settings import Settings, WebhookSettings
 from service.state.episodes import EpisodeChange
 from service.store.engine import StoreUnavailable
-from service.store.episodes import Deliveries, Delivery, LoggedChange
+from service.store.episodes import Delivery, LoggedChange
 from service.store.repository import Repository
 
 log = logging.getLogger("latchscope.notify")
@@ -68,17 +68,16 @@ class DeliverySchedule:
 class ReceiverThread:
     """Serves one receiver, in rounds of `step`, which a subclass defines."""
 
-    def __init__(self, kind: str, name: str, deliveries: Deliveries, attempts: Counter, pace: DeliverySchedule) -> None:
-        """`kind` in words; `name` as in log, metrics and store, never its address."""
-        self.name = name
-        self.deliveries = deliveries
-        self.pace = pace
+    def __init__(self, receiver: Any, store: Repository, attempts: Counter, of: "Sent", pace: DeliverySchedule) -> None:
+        """`receiver`: its settings. Log, metrics and store have its name, never its address."""
+        self.receiver, self.store, self.of, self.pace = receiver, store, of, pace
+        self.name, self._kind = receiver.target, receiver.kind
+        self.deliveries = store.deliveries
         self.stopping = False
-        self.thread = SupervisedThread(f"{kind} {name}", self._run)
-        self._kind = kind
+        self.thread = SupervisedThread(f"{self._kind} {self.name}", self._run)
         self._attempts = attempts
         for outcome in ("told", "failed", "gave_up"):
-            attempts.labels(name, outcome)
+            attempts.labels(self.name, outcome)
         self._why: str | None = None
         self._news = threading.Event()
 
@@ -150,6 +149,7 @@ class ReceiverThread:
 # One signed POST to a webhook: its content, and the meaning of its answer. Nothing here is logged.
 
 TIMEOUT_SECONDS = 10.0
+"""For each step of a post."""
 GONE = 410
 
 
@@ -182,8 +182,8 @@ def document(change: LoggedChange, of: Sent) -> dict[str, Any]:
     return body
 
 
-def post(webhook: WebhookSettings, document: dict[str, Any], timeout: float = TIMEOUT_SECONDS) -> None:
-    """Post to the receiver. `timeout` in seconds applies to each step. Raises DeliveryRefused."""
+def post(webhook: WebhookSettings, document: dict[str, Any]) -> None:
+    """Post to the receiver. Raises DeliveryRefused."""
     body = json.dumps(document, ensure_ascii=False).encode()
     timestamp = str(int(time.time()))
     headers = {
@@ -196,13 +196,13 @@ def post(webhook: WebhookSettings, document: dict[str, Any], timeout: float = TI
         headers["X-Latchscope-Signature"] = signature(_secret(webhook), timestamp, body)
     request = Request(webhook.url, body, headers, method="POST")
     try:
-        with build_opener(NoRedirect).open(request, timeout=timeout):
+        with build_opener(NoRedirect).open(request, timeout=TIMEOUT_SECONDS):
             pass
     except HTTPError as error:
         error.close()
         raise DeliveryRefused(f"it answers {error.code}", final=error.code == GONE) from None
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise DeliveryRefused(_brief(error)) from None
+        raise DeliveryRefused(brief(error)) from None
 
 
 def _secret(webhook: WebhookSettings) -> str:
@@ -214,13 +214,6 @@ def _secret(webhook: WebhookSettings) -> str:
     if not secret:
         raise DeliveryRefused(f"secret_file {webhook.secret_file} is empty")
     return secret
-
-
-def _brief(error: Exception) -> str:
-    """The kind of a failure. The texts of some contain the address."""
-    cause = error.reason if isinstance(error, URLError) and isinstance(error.reason, Exception) else error
-    said = cause.strerror if isinstance(cause, OSError) else None
-    return said or type(cause).__name__
 
 
 # Webhooks: each receiver gets each change of an episode, at least once, in order, and over restarts.
@@ -239,7 +232,7 @@ class Receivers:
     def __init__(
         self, settings: Settings, store: Repository, own: CollectorRegistry, pace: DeliverySchedule | None = None
     ) -> None:
-        self._store, self._pace, self._started = store, pace or DeliverySchedule(), False
+        self._store, self._pace = store, pace or DeliverySchedule()
         self._attempts = Counter(*self.counter, ["target", "outcome"], registry=own)
         self._served: dict[str, tuple[Any, Sent, ReceiverThread]] = {}
         self.take(settings)
@@ -252,7 +245,10 @@ class Receivers:
         return [sender for _, _, sender in self._served.values()]
 
     def take(self, settings: Settings) -> None:
-        """Serve these from now on. Who stays as it is keeps its thread; what waits for one that left stays in the store."""
+        """Serve these from now on. Who stays as it is keeps its thread, who is new gets one that its owner starts.
+
+        What waits for one that left stays in the store.
+        """
         before, of, served = self._served, Sent.of(settings), dict[str, tuple[Any, Sent, ReceiverThread]]()
         for each in getattr(settings, self.of):
             known = before.get(each.target)
@@ -262,8 +258,6 @@ class Receivers:
         for known in before.values():
             if known not in served.values():
                 known[2].stop()
-        if self._started:
-            self.start()
 
     @staticmethod
     def wants(receiver: Any, change: EpisodeChange) -> bool:
@@ -279,37 +273,9 @@ class Receivers:
         for sender in self.senders:
             sender.wake()
 
-    def start(self) -> None:
-        """Start to send, beginning with what an earlier process left."""
-        self._started = True
-        for sender in self.senders:
-            sender.start()
-
-    def stop(self) -> None:
-        """Ask every thread to stop. A receiver that hangs is not awaited."""
-        for sender in self.senders:
-            sender.stop()
-
-    def join(self, timeout: float) -> None:
-        """Wait for the threads, for at most this long in total."""
-        for sender in self.senders:
-            sender.join(timeout / len(self.senders))
-
 
 class Sender(ReceiverThread):
     """Serves one webhook, one change after the other."""
-
-    def __init__(
-        self,
-        webhook: WebhookSettings,
-        store: Repository,
-        attempts: Counter,
-        of: Sent,
-        pace: DeliverySchedule,
-    ) -> None:
-        super().__init__(webhook.kind, webhook.target, store.deliveries, attempts, pace)
-        self._webhook = webhook
-        self._of = of
 
     def step(self) -> float:
         """Send what is due. Returns the seconds until there is something to do. Raises StoreUnavailable."""
@@ -328,7 +294,7 @@ class Sender(ReceiverThread):
     def _attempt(self, delivery: Delivery) -> bool:
         """One attempt. Returns whether it settled the change, so that the next may follow."""
         try:
-            post(self._webhook, document(delivery.change, self._of))
+            post(self.receiver, document(delivery.change, self.of))
         except DeliveryRefused as error:
             return self.was_refused(delivery, error, datetime.now(UTC), delivery.change.at)
         self.was_told(delivery, datetime.now(UTC))

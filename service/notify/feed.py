@@ -32,13 +32,12 @@ class TooManyListeners(Exception):
 class EpisodeFeed:
     """Follows the log from `start` on until `stop`."""
 
-    def __init__(self, changes: EpisodeLog, recent: int = RECENT, most: int = MOST_LISTENERS) -> None:
+    def __init__(self, changes: EpisodeLog) -> None:
         self._log = changes
-        self._recent: deque[LoggedChange] = deque(maxlen=recent)
+        self._recent: deque[LoggedChange] = deque(maxlen=RECENT)
         self._floor: int | None = None
         """Every change after this number is in `_recent`. None until the log was read once."""
         self._position = 0
-        self._most = most
         self._listeners: set[Wake] = set()
         self._lock = threading.Lock()
         self._news = threading.Event()
@@ -61,16 +60,11 @@ class EpisodeFeed:
         """Wait for the thread, for at most this long."""
         self.thread.join(timeout)
 
-    @property
-    def listeners(self) -> int:
-        """The current number of listeners."""
-        return len(self._listeners)
-
     @contextmanager
     def listening(self, wake: Wake) -> Iterator[None]:
         """Call `wake`, from another thread, at every change. Raises TooManyListeners."""
         with self._lock:
-            if len(self._listeners) >= self._most:
+            if len(self._listeners) >= MOST_LISTENERS:
                 raise TooManyListeners
             self._listeners.add(wake)
         try:

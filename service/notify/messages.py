@@ -9,20 +9,18 @@ from importlib.metadata import version
 from typing import Any
 from urllib.parse import unquote
 
-from prometheus_client import Counter
-
 from collectors.errors import SetupError
 from rules.cause import catalogue
 from rules.changes import BEFORE, Change, nearest_to
 from rules.changes import told as told_change
 from rules.explain.story import LABELS, as_sure, tell
-from rules.formatting import percent, within
+from rules.formatting import length, percent, within
 from rules.model import Confidence, Severity
 from service.config.load import read_secret
 from service.config.settings import NotificationSettings, Settings, WebhookSettings
 from service.escape import in_chat, visible
 from service.extras import require
-from service.notify.delivery import DeliveryRefused, DeliverySchedule, Receivers, ReceiverThread, Sent, document, post
+from service.notify.delivery import DeliveryRefused, Receivers, ReceiverThread, Sent, document, post
 from service.state.board import UNWATCHED
 from service.state.episodes import EpisodeChange, told
 from service.store.engine import STORE_ERRORS
@@ -207,17 +205,11 @@ def _time(moment: str) -> str:
     return datetime.fromisoformat(moment).strftime("%H:%M")
 
 
-def _end(item: EpisodeNews) -> str:
-    return str(item.episode.get("end") or item.episode["last_seen"])
-
-
 def _lasted(item: EpisodeNews) -> str:
     """From begin to end, by the database's clock."""
-    begin, end = (datetime.fromisoformat(moment) for moment in (item.episode["begin"], _end(item)))
-    minutes = round((end - begin).total_seconds() / 60)
-    if minutes < 1:
-        return f"{(end - begin).total_seconds():.0f} s"
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+    until = item.episode.get("end") or item.episode["last_seen"]
+    begin, end = (datetime.fromisoformat(moment) for moment in (item.episode["begin"], until))
+    return length((end - begin).total_seconds())
 
 
 # One message through Apprise. The address is read for each message, and no failure shows any of it.
@@ -233,15 +225,15 @@ def require_apprise() -> None:
     require("apprise", "notify", "notifications")
 
 
-def send(channel: NotificationSettings, message: Message, timeout: float = TIMEOUT_SECONDS) -> None:
-    """Send to the receiver, for at most this many seconds. Raises DeliveryRefused."""
+def send(channel: NotificationSettings, message: Message) -> None:
+    """Send to the receiver. Raises DeliveryRefused."""
     url = _address(channel)
     apprise = _apprise()
     asset = apprise.AppriseAsset(
         app_id="latchscope",
         app_desc=f"latchscope {version('latchscope')}",
         storage_mode="memory",
-        service_timeout=timeout,
+        service_timeout=TIMEOUT_SECONDS,
         http_redirects=False,
         interpret_emojis=False,
     )
@@ -330,19 +322,6 @@ ALSO_WANTED = {"worse": "begin", "back": "outage"}
 class Channel(ReceiverThread):
     """Serves one receiver, in messages of one change or several."""
 
-    def __init__(
-        self,
-        channel: NotificationSettings,
-        store: Repository,
-        attempts: Counter,
-        of: Sent,
-        pace: DeliverySchedule,
-    ) -> None:
-        super().__init__(channel.kind, channel.target, store.deliveries, attempts, pace)
-        self._channel = channel
-        self._of = of
-        self._nearby = changes_in(store)
-
     def step(self) -> float:
         """Send what is due as one message. Returns the seconds until there is something to do. Raises StoreUnavailable."""
         now = datetime.now(UTC)
@@ -363,16 +342,17 @@ class Channel(ReceiverThread):
     def _released(self, delivery: Delivery) -> datetime:
         """The earliest time to send it."""
         peak = Severity(delivery.change.episode["peak_severity"])
-        return self._channel.held_until(delivery.change.at, peak)
+        held_until: datetime = self.receiver.held_until(delivery.change.at, peak)
+        return held_until
 
     def _due(self, released: Sequence[Delivery]) -> datetime:
         """When the next message goes out: after the pause of a failed attempt, else when the first change has waited."""
         tried = [self.pace.due(each) for each in released if each.attempts]
-        return max(tried) if tried else min(map(self._released, released)) + timedelta(seconds=self._channel.group)
+        return max(tried) if tried else min(map(self._released, released)) + timedelta(seconds=self.receiver.group)
 
     def _batch(self, waiting: Sequence[Delivery], released: Sequence[Delivery]) -> list[Delivery]:
         """The content of one message, with earlier changes of the same episodes that were held back."""
-        keys = {episode_key(each.change) for each in (released if self._channel.group else released[:1])}
+        keys = {episode_key(each.change) for each in (released if self.receiver.group else released[:1])}
         newest = released[-1].change.seq
         return [each for each in waiting if episode_key(each.change) in keys and each.change.seq <= newest]
 
@@ -385,10 +365,8 @@ class Channel(ReceiverThread):
         if not news:
             return True
         try:
-            send(
-                self._channel,
-                message_of([each.change for each in news], self._of.public_url, self._nearby, self._of.labels),
-            )
+            changes = [each.change for each in news]
+            send(self.receiver, message_of(changes, self.of.public_url, changes_in(self.store), self.of.labels))
         except DeliveryRefused as error:
             now = datetime.now(UTC)
             given_up = [self.was_refused(each, error, now, self._released(each)) for each in news]
@@ -399,7 +377,7 @@ class Channel(ReceiverThread):
 
     def _known(self, delivery: Delivery, batch: Sequence[Delivery]) -> bool:
         """Whether the message would repeat an episode that only grew worse, for a receiver that did not ask for that."""
-        if delivery.change.what != "worse" or "worse" in self._channel.on:
+        if delivery.change.what != "worse" or "worse" in self.receiver.on:
             return False
         database, cause, began = episode_key(delivery.change)
         earlier = self.deliveries.of(database, cause, datetime.fromisoformat(began))

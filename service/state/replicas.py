@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -44,70 +44,39 @@ class Ownership:
     owners: Mapping[str, Replica | None]
 
 
-class Leases(Protocol):
-    """Grants leases."""
-
-    me: Replica
-    alone: bool
-    """Whether no other process can hold any."""
-
-    def look(self, databases: Iterable[str]) -> Ownership:
-        """The current fleet, this replica included. Raises LeasesLost."""
-        ...
-
-    def take(self, names: Sequence[str]) -> Sequence[Lease]:
-        """Leases on those of the databases that no other process holds. Raises LeasesLost."""
-        ...
-
-    def give(self, lease: Lease) -> None:
-        """Let others have it."""
-        ...
-
-    def acting(self, database: str) -> AbstractContextManager[bool]:
-        """Whether a second session on a database is allowed until the block ends. Raises LeasesLost."""
-        ...
-
-    def logging_in(self, account: str) -> AbstractContextManager[bool]:
-        """Whether no other process logs in with this account until the block ends. Raises LeasesLost."""
-        ...
-
-    def close(self) -> None:
-        """Give everything back."""
-        ...
-
-
-class SoleLeases:
-    """Leases of a single process with its own store: it owns everything."""
+class Leases:
+    """Grants leases. These are of a single process with its own store, which owns everything: no call raises LeasesLost."""
 
     alone = True
+    """Whether no other process can hold any."""
 
     def __init__(self, name: str) -> None:
         self.me = Replica("sole", name, None)
         self._held: dict[str, Lease] = {}
 
     def look(self, databases: Iterable[str]) -> Ownership:
-        """This process alone."""
+        """The current fleet, this replica included. Raises LeasesLost."""
         return Ownership((self.me,), dict.fromkeys(self._held, self.me))
 
     def take(self, names: Sequence[str]) -> tuple[Lease, ...]:
-        """A lease on every one."""
+        """Leases on those of the databases that no other process holds. Raises LeasesLost."""
         self._held |= {name: Lease(name, lambda _: True) for name in names if name not in self._held}
         return tuple(self._held[name] for name in names)
 
     def give(self, lease: Lease) -> None:
-        """Forget it."""
+        """Let others have it. A replica that lost it already has nothing to give back."""
         self._held.pop(lease.database, None)
 
     def acting(self, database: str) -> AbstractContextManager[bool]:
-        """Always: no other process could act."""
+        """Whether a second session on a database is allowed until the block ends. Raises LeasesLost."""
         return nullcontext(True)
 
     def logging_in(self, account: str) -> AbstractContextManager[bool]:
-        """Always: no other process could log in."""
+        """Whether no other process logs in with this account until the block ends. Raises LeasesLost."""
         return nullcontext(True)
 
     def close(self) -> None:
-        """There is no one to give it back to."""
+        """Give everything back at once."""
 
 
 # Messages between replicas: the state of a database from its owner, and requests to its owner.

@@ -97,19 +97,14 @@ def window(begin: str, end: str, now: datetime) -> Window:
     return chosen
 
 
-def parted(text: str, now: datetime) -> Window:
-    """The window written as begin..end. Raises BadWindow."""
-    begin, dots, end = text.partition("..")
+def parse_window(text: str, now: datetime) -> Window:
+    """A window written as begin/end (ISO 8601) or begin..end. Raises BadWindow."""
+    begin, dots, end = text.partition(".." if ".." in text else "/")
     if not dots or not begin.strip():
         raise BadWindow(
             f"{text[:60]!r} is not a window; write begin..end, such as 2026-03-01T12:00Z..2026-03-01T12:30Z"
         )
     return window(begin, end, now)
-
-
-def parse_window(text: str, now: datetime) -> Window:
-    """A window written as begin/end (ISO 8601) or begin..end. Raises BadWindow."""
-    return parted(text.replace("/", "..", 1) if ".." not in text else text, now)
 
 
 def parse_duration(name: str, text: str) -> timedelta:

@@ -8,7 +8,7 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,10 +17,7 @@ from uuid import uuid4
 from sqlalchemy import Connection, Engine, NullPool, create_engine, delete, event, insert, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from collectors.model import Snapshot
-from rules.changes import Change
-from service.state.episodes import Confirmed, Episode
-from service.state.replicas import DatabaseStatus, Lease, LeasesLost, OwnerRequest, Ownership, Replica
+from service.state.replicas import DatabaseStatus, Lease, Leases, LeasesLost, OwnerRequest, Ownership, Replica
 from service.store.record import read
 from service.store.repository import Repository
 from service.store.rows import upsert
@@ -35,8 +32,8 @@ TOO_OLD = timedelta(minutes=1)
 class FleetStatusTable:
     """The tables `standings` and `requests`. Raises SQLAlchemyError when the store is down."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, store: Repository) -> None:
+        self.store, self._engine = store, store.engine
 
     def put(self, statuses: Sequence[DatabaseStatus]) -> None:
         """Replace the state of these databases."""
@@ -74,43 +71,6 @@ class FleetStatusTable:
         return [read(OwnerRequest, body) for body, at in rows if at >= oldest]
 
 
-class FleetReader:
-    """Reads for followers and for a replica that takes over. Every method raises SQLAlchemyError if the store is down."""
-
-    def __init__(self, store: Repository, status_table: FleetStatusTable) -> None:
-        self._store = store
-        self._status_table = status_table
-
-    def statuses(self) -> Mapping[str, DatabaseStatus]:
-        """The latest state of every database."""
-        return self._status_table.all()
-
-    def status(self, database: str) -> DatabaseStatus | None:
-        """The latest state of one database."""
-        return self._status_table.of(database)
-
-    def latest(self, database: str) -> Sequence[Snapshot]:
-        """Its two newest snapshots, newest first."""
-        return self._store.snapshots.latest(database, 2)
-
-    def polled(self, databases: Sequence[str]) -> Mapping[str, datetime]:
-        """The newest kept poll of each, by the database's own clock."""
-        newest = self._store.newest_polls()
-        return {name: newest[name] for name in databases if name in newest}
-
-    def episodes(self, database: str) -> Sequence[Episode]:
-        """Its episodes, open ones and the last that ended."""
-        return self._store.episodes.recent(database)
-
-    def changes(self, database: str) -> Sequence[Change]:
-        """What changed on it during the last day."""
-        return self._store.timeline.last_day(database)
-
-    def confirmed(self, database: str) -> Mapping[str, Confirmed]:
-        """Results of confirming queries that are still valid, by cause."""
-        return self._store.confirmations.live(datetime.now(UTC)).get(database, {})
-
-
 log = logging.getLogger("latchscope.fleet")
 
 CONNECT_SECONDS = 5
@@ -135,7 +95,7 @@ def key_of(kind: str, name: str) -> int:
     return int.from_bytes(hashlib.blake2b(f"latchscope {kind} {name}".encode(), digest_size=8).digest(), signed=True)
 
 
-class SharedLeases:
+class SharedLeases(Leases):
     """The leases of one replica. Any thread may use it; one statement runs at a time, for at most `lasting` seconds."""
 
     alone = False
@@ -152,7 +112,7 @@ class SharedLeases:
         self.me = Replica("", name, address)
 
     def look(self, databases: Iterable[str]) -> Ownership:
-        """The live replicas and the owners. Joins, or joins again, if needed. Raises LeasesLost."""
+        """Joins, or joins again, if needed."""
         with self._session() as session:
             if not self.me.id:
                 self._join(session)
@@ -167,7 +127,7 @@ class SharedLeases:
         return Ownership(tuple(sorted(pids.values(), key=lambda replica: (replica.name, replica.id))), owners)
 
     def take(self, names: Sequence[str]) -> tuple[Lease, ...]:
-        """Leases on those of the databases that no other process holds. Raises LeasesLost."""
+        """A lock for each, in one statement."""
         with self._session() as session:
             wanted = {key_of("poll", name): name for name in names if name not in self._held}
             for key in session.scalars(_TAKE, {"keys": list(wanted)}):
@@ -176,7 +136,7 @@ class SharedLeases:
             return tuple(self._held[name] for name in names if name in self._held)
 
     def give(self, lease: Lease) -> None:
-        """Let others have it. A replica that lost it already has nothing to give back."""
+        """Unlock it, unless it is of a term that is over."""
         with self._lock:
             if self._held.get(lease.database) is not lease:
                 return
@@ -184,11 +144,11 @@ class SharedLeases:
             self._quietly(lambda session: session.execute(_GIVE, {"key": key_of("poll", lease.database)}))
 
     def acting(self, database: str) -> AbstractContextManager[bool]:
-        """Whether this replica may have a second session on a database until the block ends. Only one replica may at a time."""
+        """Only one replica may at a time."""
         return self._alone_at(key_of("act", database))
 
     def logging_in(self, account: str) -> AbstractContextManager[bool]:
-        """Whether this replica may log in with the account until the block ends. Only one replica may at a time."""
+        """Only one replica may at a time."""
         return self._alone_at(key_of("login", account))
 
     @contextmanager
@@ -202,7 +162,6 @@ class SharedLeases:
                 self._quietly(lambda session: session.execute(_GIVE, {"key": key}))
 
     def close(self) -> None:
-        """Give everything back at once."""
         with self._lock:
             self._quietly(lambda session: session.execute(_FORGET, {"gone": [self.me.id]}))
             self._lose()

@@ -1,6 +1,5 @@
 """The store behind one URL: writes of polls, and the topics that others read. Each call is a short transaction."""
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -51,9 +50,6 @@ from service.store.rows import NameTables, Partitions, insert_new, upsert
 from service.store.snapshots import Frames, Snapshots
 from service.store.tables import DATABASES, DIAGNOSES, FIGURES, MEANS, NUMBERS, POLLS, SNAPSHOTS, millis, moment
 from service.store.upkeep import Rest, Upkeep
-
-__all__ = ["Repository", "StoreError"]
-log = logging.getLogger("latchscope.store")
 
 CHECKED_AT_ONCE = 100 * 10**6
 """Bytes of a SQLite file that the start checks before anything else."""

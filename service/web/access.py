@@ -142,9 +142,6 @@ class Access:
 
     async def reader(self, request: Request) -> Caller:
         """A caller who may read. Raises 401 or 429, or 403 without tokens."""
-        return self._reader(request)
-
-    def _reader(self, request: Request) -> Caller:
         if self.tokens is None:
             if self._here_only:
                 _for_this_machine(request)
@@ -160,7 +157,7 @@ class Access:
 
     async def operator(self, request: Request) -> Caller:
         """A caller who may change state or load a database. Raises 401, 403 or 429."""
-        caller = self._reader(request)
+        caller = await self.reader(request)
         if caller.role != "operate":
             raise HTTPException(403, f"{caller.name} may read; this needs the role operate")
         if self.tokens is None:

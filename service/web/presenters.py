@@ -46,20 +46,15 @@ class FleetRows:
     def __init__(self, store: Repository) -> None:
         self._past = FleetPast(store)
 
-    def all(self, board: Iterable[MonitoredDatabase]) -> tuple[schemas.DatabaseOut, ...]:
-        """Every database, in the order of the configuration."""
-        watched, marks = list(board), self._past.marks()
+    def all(self, board: Iterable[MonitoredDatabase], only: str | None = None) -> tuple[schemas.DatabaseOut, ...]:
+        """These databases, in their order. `only`: the name of the one that there is, for which alone the store is read."""
+        watched, marks = list(board), self._past.marks(only)
         self._past.fill_hours(watched)
         return tuple(database_out(each, marks.get(each.name)) for each in watched)
 
     def row(self, watched: MonitoredDatabase) -> schemas.DatabaseOut:
-        """One database; the store is read only for that one."""
-        marks = self._past.marks(watched.name)
-        self._past.fill_hours((watched,))
-        return database_out(watched, marks.get(watched.name))
-
-    def overview(self, board: Iterable[MonitoredDatabase]) -> schemas.OverviewOut:
-        return overview_out(self.all(board))
+        """One database."""
+        return self.all((watched,), watched.name)[0]
 
 
 def database_out(watched: MonitoredDatabase, marked: MarkOutcome | None = None) -> schemas.DatabaseOut:

@@ -18,12 +18,12 @@ from service.web.access import Access, Admission
 from service.web.api import common
 from service.web.api.databases import actions_api, api
 from service.web.api.history import changes_api, compare_api, differences_api, episodes_api, history_api, marks_api
-from service.web.api.live import monitoring, reload_api, streams
+from service.web.api.live import health, reload_api, scrapes, streams
 from service.web.api.reports import reports_api
 from service.web.http import AnswersHead, SafeHeaders
 from service.web.pages.causes import causes_pages, runbook_pages
 from service.web.pages.compare import compare_pages
-from service.web.pages.database import marks_pages, operate_pages, pages, static
+from service.web.pages.database import operate_pages, pages, static
 from service.web.pages.docs import Documentation, api_pages
 from service.web.pages.export import export_pages
 from service.web.pages.find import find_pages
@@ -61,14 +61,14 @@ def build_web(
         compare_api(board, repository, access),
         actions_api(board, actions, access, audit),
         reports_api(uploads, access, audit),
-        monitoring(board, registry, ready, access),
+        health(ready),
+        scrapes(board, registry, access),
         reload_api(reload, access),
         causes_pages(board, repository, access),
         runbook_pages(),
         pages(board, access, uploads, repository),
         history_pages(board, repository, access),
         compare_pages(board, repository, access),
-        marks_pages(board, repository, access, audit),
         operate_pages(board, repository, actions, access, audit),
         export_pages(board, repository, access),
         sign_in_pages(access, audit),

@@ -331,14 +331,10 @@ class SamplesOut(BaseModel):
     asked: bool
 
 
-REPORT_ID = "4c11335baec46a2c3ae4aca5484f4dbb8d30221cca09220e091c5f962561db40"
-"""An id of a report, as an example."""
-
-
 class ReportShortOut(BaseModel):
     """An uploaded report; `severity` and `headline` are those of its worst Diagnosis."""
 
-    id: str = Field(description="SHA-256 of the content", json_schema_extra={"example": REPORT_ID})
+    id: str = Field(description="SHA-256 of the content")
     name: str = Field(description="as its sender called it")
     uploaded_at: datetime
     who: str

@@ -1,7 +1,6 @@
 """Names from a hostile database, file or caller, in every output: visible as they are, and without effect."""
 
 import csv
-import html
 import io
 import json
 import logging
@@ -23,15 +22,17 @@ from rules.comparison.changes import Comparison
 from rules.comparison.compare import compare
 from rules.engine import Examination
 from rules.model import Diagnosis, WaiterGroup, WaiterTotal, WaiterTotals
-from service.cli.diagnose import Format, _printed
+from service import escape
+from service.cli.common import Format
+from service.cli.diagnose import _printed
 from service.cli.messages import say
 from service.config.logs import OneLine
-from service.escape import OUTPUTS, UNSEEN, plain_cell, visible, visible_json
+from service.escape import UNSEEN, fenced, in_chat, in_header, in_label, inline, plain_cell, visible, visible_json
 from service.intake.inputs import InputResults, diagnose_data
 from service.metrics.exposition import render
 from service.render import comparison
 from service.store.repository import Repository
-from tests.paths import DATA, INCIDENT
+from tests.paths import HANG, INCIDENT
 from tests.service.stage import BEGAN, Client, Stage
 
 NASTY = (
@@ -96,7 +97,7 @@ def test_diagnosis_of_any_name_is_harmless_in_every_form(name: str) -> None:
 
 def hung(name: str) -> InputResults:
     """A hang behind a job that can be stopped, whose sessions have names that an enemy chose."""
-    document = json.loads((DATA / "hangs-4/K05_waits_rdbms_ipc_reply.json").read_text(encoding="utf-8"))
+    document = json.loads(HANG.read_text(encoding="utf-8"))
     views = document["snapshots"][-1]["views"]
     for table in (views["waiting_sessions"], views["row_cache_blockers"]):
         for row, column in product(table["rows"], ("module", "username", "machine", "sql_id", "program")):
@@ -134,31 +135,39 @@ def read_csv(cell: str) -> str:
 
 
 CHATTED = re.compile(r"[<>@*`~\[\]]|://|www\.|mailto:", re.IGNORECASE)
-SAFE: Mapping[str, Callable[[str, str], bool]] = {
-    "terminal": lambda name, text: harmless(text) and "\n" not in text,
-    "log": lambda name, text: harmless(text) and "\n" not in text,
-    "page": lambda name, text: (
-        harmless(text) and not re.search(r"[<>\"']", text) and visible(name) == html.unescape(text)
+SAFE: Mapping[str, tuple[Callable[[str], str], Callable[[str, str], bool]]] = {
+    "terminal and log": (visible, lambda name, text: harmless(text) and "\n" not in text),
+    "markdown": (inline, lambda name, text: harmless(text) and not kinds(f"x {text}") & BARRED),
+    "markdown table": (
+        lambda name: escape.row([name]),
+        lambda name, text: not kinds(f"| a |\n| --- |\n{text}\n") & BARRED and "\n" not in text,
     ),
-    "markdown": lambda name, text: harmless(text) and not kinds(f"x {text}") & BARRED,
-    "markdown table": lambda name, text: not kinds(f"| a |\n| --- |\n{text}\n") & BARRED and "\n" not in text,
-    "markdown code": lambda name, text: blocks(text) == [f"{name}\n"] if name.isprintable() else len(blocks(text)) == 1,
-    "chat": lambda name, text: harmless(text) and not CHATTED.search(text),
-    "mail": lambda name, text: harmless(text) and "\n" not in text and not CHATTED.search(text),
-    "csv": lambda name, text: not read_csv(text).startswith(("=", "+", "-", "@")) and text.isprintable(),
-    "json": lambda name, text: text.replace("\n", "").isprintable(),
-    "label": lambda name, text: harmless(text) and re.fullmatch(r'(?:[^"\\\n]|\\["\\n])*', text) is not None,
-    "header": lambda name, text: re.fullmatch(r"[\w.-]*", text, re.ASCII) is not None,
+    "markdown code": (
+        fenced,
+        lambda name, text: blocks(text) == [f"{name}\n"] if name.isprintable() else len(blocks(text)) == 1,
+    ),
+    "chat and mail": (in_chat, lambda name, text: harmless(text) and "\n" not in text and not CHATTED.search(text)),
+    "csv": (
+        plain_cell,
+        lambda name, text: not read_csv(text).startswith(("=", "+", "-", "@")) and text.isprintable(),
+    ),
+    "json": (visible_json, lambda name, text: text.replace("\n", "").isprintable()),
+    "label": (
+        in_label,
+        lambda name, text: harmless(text) and re.fullmatch(r'(?:[^"\\\n]|\\["\\n])*', text) is not None,
+    ),
+    "header": (in_header, lambda name, text: re.fullmatch(r"[\w.-]*", text, re.ASCII) is not None),
 }
-"""Output → whether what its escape made of a name is safe there."""
+"""Output → its escape, and whether what that made of a name is safe there."""
 
 
-@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("output", SAFE)
 @given(NAMES)
 @example(WORST)
 def test_the_same_names_are_harmless_in_every_output(output: str, name: str) -> None:
+    escaped, safe = SAFE[output]
     for each in (name, *NASTY):
-        assert SAFE[output](each, str(OUTPUTS[output](each))), (output, each)
+        assert safe(each, escaped(each)), (output, each)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from collectors.model import Snapshot
 from rules.cause import catalogue
 from rules.model import Diagnosis
 from service.state.board import MonitoredDatabase, PollRecord
-from service.state.replicas import SoleLeases
+from service.state.replicas import Leases
 from service.store.repository import Repository
 from service.store.spool import DiskQueue
 from service.store.tables import millis
@@ -97,7 +97,7 @@ def test_wrong_password(tmp_path: Path) -> None:
         service.drop_connections()
         shown_as(first, "credential: ORA-01017")
         # And five more polls and five actions cause no other login
-        actions = OperatorActions(Connector(QUICK), SoleLeases("a"), lambda name: worker, None)
+        actions = OperatorActions(Connector(QUICK), Leases("a"), lambda name: worker, None)
         polls = service.counters.connections
         for _ in range(5):
             worker.ask_for_samples()

@@ -385,7 +385,7 @@ def test_deliveries_say_who_was_told_of_what(store: Repository) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("old", ["postgresql"], indirect=True)
 def test_replicas_see_the_last_status_of_one_that_died(old: OldStore, store: Repository) -> None:
-    words = FleetStatusTable(store.engine)
+    words = FleetStatusTable(store)
     told = words.all()
     assert sorted(told) == sorted(NAMES)
     assert told["undo-storm"].summary is not None and told["undo-storm"].failure is None

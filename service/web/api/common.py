@@ -1,6 +1,6 @@
 """What the routes of REST share.
 
-- the OpenAPI document: examples, links, groups, and how to log in
+- the OpenAPI document: groups, and how to log in
 - answers with an ETag
 - files of a multipart request, within limits
 - errors as application/problem+json (RFC 9457): what, where, and no traceback
@@ -11,14 +11,12 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from fastapi import FastAPI, Query, Request
-from fastapi import HTTPException as FastapiHTTPException
 from fastapi import Response as FastapiResponse
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
@@ -28,140 +26,22 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 from starlette.routing import Match, compile_path
 
+from collectors.errors import InputError
 from service.background import NO_THREAD
+from service.history.comparison import CannotCompare, NoMark
+from service.history.marks import BadMark
 from service.intake.archives import label, mib
 from service.intake.inputs import CUT, HEAD_BYTES, log_reader
 from service.intake.uploads import MOST_FILES, File
-from service.state.window import BadWindow, Window, iso, moment, window
-from service.store.engine import DATABASE_ERROR, brief
+from service.state.window import BadWindow, Window, iso, window
+from service.store.engine import DATABASE_ERROR, StoreError, brief
 from service.store.episodes import EpisodePage
 from service.store.polls import BadCursor
 from service.successors import successors
 from service.web.schemas import Problem
 
-# Examples for the REST document. They are made from its own schemas, so they stay current, with realistic words.
+# Completes the OpenAPI document: how to log in, the servers, and the groups.
 
-Schema = Mapping[str, Any]
-
-_WORDS: Mapping[str, Any] = {
-    "db": "undo-storm",
-    "database": "undo-storm",
-    "name": "undo-storm",
-    "target": "undo-storm",
-    "release": "11.2.0.4.0",
-    "cache": "dc_rollback_segments",
-    "parameter": "dc_rollback_segments",
-    "cause": "undo-segments",
-    "id": "undo-segments",
-    "metric": ["latch_sleeps"],
-    "location": "kqrpre: find obj",
-    "latch": "row cache objects",
-    "text": "undo tablespace recreated",
-    "do_not": "Do not drop the old undo tablespace right after the switch.",
-    "before": "-2h/-1h",
-    "after": "-1h/now",
-    "begin": "-1h",
-    "end": "now",
-    "at": "-1h",
-    "span": "1h",
-    "settle": "5m",
-    "mark": "last",
-    "unit": "per second",
-    "event": "latch: row cache objects",
-}
-_FORMATS: Mapping[str, Any] = {
-    "date-time": "2026-03-01T12:00:00Z",
-    "uri": "https://latchscope.example.com/",
-    "binary": "",
-}
-_FITTING = (">= 100", "11.2", "undo-segments")
-"""Tried for a schema with a pattern."""
-_DEEPEST = 7
-"""Depth of nested groups. Below it, anything that may be empty or null is."""
-
-
-def example_of(schema: Schema, named: Mapping[str, Schema], name: str = "", depth: int = 0) -> Any:
-    """A value of a schema. `named`: the schemas it may refer to; `name`: the member's name."""
-    if reference := schema.get("$ref"):
-        return example_of(named[reference.rpartition("/")[2]], named, name, depth)
-    for kept in ("example", "const", "default"):
-        if schema.get(kept) is not None:
-            return schema[kept]
-    if "enum" in schema:
-        return schema["enum"][0]
-    if choices := schema.get("anyOf") or schema.get("oneOf"):
-        nothing = any(choice.get("type") == "null" for choice in choices)
-        if nothing and depth >= _DEEPEST:
-            return None
-        return example_of(next(each for each in choices if each.get("type") != "null"), named, name, depth)
-    if "allOf" in schema:
-        return example_of(schema["allOf"][0], named, name, depth)
-    return _of_type(schema, named, name, depth)
-
-
-def _of_type(schema: Schema, named: Mapping[str, Schema], name: str, depth: int) -> Any:
-    kind = schema.get("type")
-    if kind == "object":
-        members = schema.get("properties", {})
-        return {member: example_of(each, named, member, depth + 1) for member, each in members.items()}
-    if kind == "array":
-        if "prefixItems" in schema:
-            return [example_of(each, named, name, depth + 1) for each in schema["prefixItems"]]
-        fewest = schema.get("minItems", 0)
-        count = max(fewest, 0 if depth >= _DEEPEST or "items" not in schema else 1)
-        return [example_of(schema["items"], named, name, depth + 1) for _ in range(count)]
-    if kind in ("integer", "number"):
-        least = schema.get("minimum", schema.get("exclusiveMinimum", 0))
-        return least + 1 if "exclusiveMinimum" in schema else max(least, min(1, schema.get("maximum", 1)))
-    if kind == "boolean":
-        return True
-    if kind == "string":
-        word = _FORMATS.get(schema.get("format", ""), _WORDS.get(name))
-        pattern, words = schema.get("pattern", ""), [word if isinstance(word, str) else "…", *_FITTING]
-        return next((each for each in words if re.search(pattern, each)), words[0])
-    return None
-
-
-def example_of_parameter(parameter: Schema, named: Mapping[str, Schema]) -> Any:
-    """A value of a parameter: its default, or a word that works on the demo."""
-    known = parameter["schema"].get("example", _WORDS.get(parameter["name"]))
-    if parameter["in"] == "path" or "default" not in parameter["schema"]:
-        return known if known is not None else example_of(parameter["schema"], named, parameter["name"])
-    return parameter["schema"]["default"]
-
-
-# Links of the REST document: where the names and ids in an address come from, for programs that follow links.
-
-SOURCES: Mapping[str, tuple[tuple[str, str, str], ...]] = {
-    "/api/v1/databases/{db}": (("list_databases", "200", "$response.body#/0/name"),),
-    "/api/v1/causes/{id}": (("list_causes", "200", "$response.body#/0/id"),),
-    "/api/v1/reports/{id}": tuple(
-        (operation, status, "$response.body#/0/id")
-        for operation, status in (("list_reports", "200"), ("create_reports", "201"), ("create_reports", "200"))
-    ),
-}
-"""Beginning of an address → operations whose answers hold what it takes: their ids, statuses, and where it stands."""
-
-
-def link(document: dict[str, Any]) -> None:
-    """Put a link into each answer that holds what the address of another operation takes."""
-    operations = {
-        method["operationId"]: method for methods in document["paths"].values() for method in methods.values()
-    }
-    for path, methods in document["paths"].items():
-        for beginning, sources in SOURCES.items():
-            if not path.startswith(beginning):
-                continue
-            parameter = beginning.rpartition("{")[2].rstrip("}")
-            for target in (each["operationId"] for each in methods.values()):
-                for source, status, where in sources:
-                    links = operations[source]["responses"][status].setdefault("links", {})
-                    links[target] = {"operationId": target, "parameters": {parameter: where}}
-
-
-# Completes the OpenAPI document: how to log in, the servers, the groups, and an example of everything.
-
-JSON = "application/json"
 TAGS: Mapping[str, str] = {
     "databases": "The watched databases: whether they answer, and what can be read on each.",
     "diagnosis": "What the last interval shows: findings with their evidence, and the figures behind them.",
@@ -189,36 +69,15 @@ OPEN = ("/healthz", "/readyz")
 
 
 def completed(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with servers, ways to log in, groups, links and examples."""
-    named = document["components"]["schemas"]
+    """The document with servers, ways to log in, and groups."""
     document["servers"] = SERVERS
     document["components"]["securitySchemes"] = SECURITY
     document["security"] = [{"token": []}, {"password": []}, {}]
-    used = set()
-    operations = [(path, operation) for path, methods in document["paths"].items() for operation in methods.values()]
-    for path, operation in operations:
-        operation.setdefault("tags", ["service"])
-        used |= set(operation["tags"])
-        if path in OPEN:
+    for path, methods in document["paths"].items():
+        for operation in methods.values() if path in OPEN else ():
             operation["security"] = []
-        for parameter in operation.get("parameters", ()):
-            parameter.setdefault("example", example_of_parameter(parameter, named))
-        for content in _contents(operation):
-            if "example" not in content and "examples" not in content and content.get("schema"):
-                content["example"] = example_of(content["schema"], named)
-    link(document)
-    names = [*TAGS, *sorted(used - set(TAGS))]
-    document["tags"] = [{"name": name, "description": TAGS.get(name, "")} for name in names if name in used]
+    document["tags"] = [{"name": name, "description": about} for name, about in TAGS.items()]
     return document
-
-
-def _contents(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The JSON that an operation accepts and returns on success."""
-    bodies = [
-        operation.get("requestBody", {}),
-        *(response for status, response in operation["responses"].items() if status.startswith("2")),
-    ]
-    yield from (body["content"][JSON] for body in bodies if JSON in body.get("content", {}))
 
 
 # Answers with a tag of their content. A repeated request gets a few bytes if nothing changed.
@@ -321,65 +180,44 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ProblemType:
-    """A kind of problem, as on its page at /docs/problems/."""
-
-    title: str
-    meaning: str
-    way_out: str
-
-
-TYPES: Mapping[str, ProblemType] = {
-    "not-found": ProblemType(
-        "Not found",
-        "The address names something that does not exist.",
-        "`detail` lists what exists.",
-    ),
-    "not-authenticated": ProblemType(
+TYPES: Mapping[str, tuple[str, str]] = {
+    "not-found": ("Not found", "The address names something that does not exist. `detail` lists what exists."),
+    "not-authenticated": (
         "Not authenticated",
-        "The service needs a token.",
-        "Send `Authorization: Bearer <token>`; see auth.tokens_file.",
+        "The service needs a token. Send `Authorization: Bearer <token>`; see auth.tokens_file.",
     ),
-    "not-allowed": ProblemType(
+    "not-allowed": (
         "Not allowed",
-        "The role of the token, or the page that asks, may not do this.",
-        "Use a token with the role `operate`.",
+        "The role of the token, or the page that asks, may not do this. Use a token with the role `operate`.",
     ),
-    "gone": ProblemType("Gone", "The address has left latchscope.", "`detail` says what to ask in its place."),
-    "method-not-allowed": ProblemType(
-        "Method not allowed", "The address takes other methods.", "The header Allow lists them."
-    ),
-    "not-understood": ProblemType(
+    "gone": ("Gone", "The address has left latchscope. `detail` says what to ask in its place."),
+    "method-not-allowed": ("Method not allowed", "The address takes other methods. The header Allow lists them."),
+    "not-understood": (
         "Not understood",
-        "A part of the request has a form that cannot be read.",
-        "`detail` names the part and shows what to write.",
+        "A part of the request has a form that cannot be read. `detail` names the part and shows what to write.",
     ),
-    "refused": ProblemType(
-        "Refused", "The request was understood and not carried out.", "`detail` says why and what to do."
-    ),
-    "too-large": ProblemType(
+    "refused": ("Refused", "The request was understood and not carried out. `detail` says why and what to do."),
+    "too-large": (
         "Too large",
-        "The request, or a file in it, is larger than its address takes.",
-        "`detail` says the limit; send less at a time. `reports.max_bytes` sets it for uploads.",
+        "The request, or a file in it, is larger than its address takes. `detail` says the limit; send less at a time. "
+        "`reports.max_bytes` sets it for uploads.",
     ),
-    "too-many-guesses": ProblemType(
+    "too-many-guesses": (
         "Too many guesses",
-        "Too many different wrong tokens came from one address. A token that was right from there before still is.",
-        "Wait as long as the header `Retry-After` says, and send the right token.",
+        "Too many different wrong tokens came from one address. A token that was right from there before still is. Wait as "
+        "long as the header `Retry-After` says, and send the right token.",
     ),
-    "store-unavailable": ProblemType(
+    "store-unavailable": (
         "The store does not answer",
-        "The answer is in the store, which does not respond. Polls go on.",
-        "Try again later; see /readyz.",
+        "The answer is in the store, which does not respond. Polls go on. Try again later; see /readyz.",
     ),
-    "fault": ProblemType(
+    "fault": (
         "An error in latchscope",
-        "The service failed on this request.",
-        "Its log has the details; report them with the version.",
+        "The service failed on this request. Its log has the details; report them with the version.",
     ),
 }
-_BY_TITLE = {kind.title: name for name, kind in TYPES.items()}
+"""Kind of problem, as in its address below /docs/problems/ → its title; what it means, and what to do."""
+_BY_TITLE = {title: name for name, (title, _) in TYPES.items()}
 
 
 def problem(request: Request, status: int, title: str, detail: str) -> JSONResponse:
@@ -433,6 +271,16 @@ def departed(request: Request) -> Response | None:
     return None
 
 
+REFUSALS: Mapping[type[Exception], int] = {
+    BadCursor: 422,
+    BadMark: 422,
+    BadWindow: 422,
+    NoMark: 404,
+    CannotCompare: 409,
+    StoreError: 503,
+    InputError: 503,
+}
+"""What a route raises, with the way out in its text → its status. InputError: a kept file cannot be read again in time."""
 SAY_AGAIN_SECONDS = 60.0
 
 
@@ -453,6 +301,14 @@ def install(app: FastAPI, as_page: ErrorPage = lambda request, status, title, de
         if error.status_code == 405:
             answer.headers["Allow"] = ", ".join(_allowed(request))
         return answer
+
+    async def _refused(request: Request, error: Exception) -> Response:
+        status = next((status for kind, status in REFUSALS.items() if isinstance(error, kind)), 422)
+        status = error.status if isinstance(error, UploadRefused) else status
+        return error_answer(as_page, request, HTTPException(status, str(error)))
+
+    for kind in (*REFUSALS, UploadRefused):
+        app.add_exception_handler(kind, _refused)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -518,7 +374,7 @@ def _documented(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-# Query parameters about time. An invalid one gives 422 with the way out.
+# Query parameters about time.
 
 T = TypeVar("T")
 
@@ -531,32 +387,17 @@ WholeQuery = Annotated[int | None, Query(ge=1, le=1000, description="most entrie
 
 
 def requested_window(begin: str, end: str) -> Window:
-    """The window between two times of a query."""
-    return understood(lambda: window(begin, end, datetime.now(UTC)))
-
-
-def requested_time(at: str) -> datetime:
-    """The time of a query."""
-    return understood(lambda: moment(at, datetime.now(UTC)))
-
-
-def understood(read: Callable[[], T]) -> T:
-    """The result of `read`. An invalid cursor or time is 422."""
-    try:
-        return read()
-    except (BadCursor, BadWindow) as error:
-        raise FastapiHTTPException(422, str(error)) from None
+    """The window between two times of a query. Raises BadWindow."""
+    return window(begin, end, datetime.now(UTC))
 
 
 def part_of(items: Sequence[T], key: Callable[[T], str], cursor: str | None, limit: int | None) -> EpisodePage[T]:
-    """Part of a list in memory. The cursor is the key of the last entry. Raises HTTPException 422 for any other."""
+    """Part of a list in memory. The cursor is the key of the last entry. Raises BadCursor for any other."""
     begin = 0
     if cursor is not None:
         keys = [key(item) for item in items]
         if cursor not in keys:
-            raise FastapiHTTPException(
-                422, f"the list has no {cursor!r} to continue from; start again without `cursor`"
-            )
+            raise BadCursor(f"the list has no {cursor!r} to continue from; start again without `cursor`")
         begin = keys.index(cursor) + 1
     found = tuple(items[begin:] if limit is None else items[begin : begin + limit])
     return EpisodePage(found, key(found[-1]) if found and begin + len(found) < len(items) else None)

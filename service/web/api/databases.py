@@ -1,6 +1,8 @@
 """REST under /api/v1 for databases: their last intervals, causes, and actions of an operator."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, HTTPException, Request
@@ -15,6 +17,7 @@ from rules.model import Diagnosis
 from service.config.logs import Audit
 from service.state.board import Board, MonitoredDatabase
 from service.state.login_gate import LoginStopped
+from service.state.window import moment
 from service.store.repository import Repository
 from service.watch.actions import ActionRunning, OperatorActions, OwnerUnreachable
 from service.web import presenters, schemas
@@ -28,7 +31,6 @@ from service.web.api.common import (
     WholeQuery,
     link_next,
     part_of,
-    requested_time,
     tagged,
 )
 from service.web.presenters import FleetRows, having
@@ -50,14 +52,11 @@ def watched_in(board: Board, db: str) -> MonitoredDatabase:
 
 def api(board: Board, store: Repository, access: Access) -> APIRouter:
     """The routes below /api/v1."""
-    rows = FleetRows(store)
+    rows, watched = FleetRows(store), partial(watched_in, board)
     readers = [Depends(access.reader)]
     router = APIRouter(
         prefix="/api/v1", generate_unique_id_function=operation_id, dependencies=readers, responses=REFUSED
     )
-
-    def watched(db: str) -> MonitoredDatabase:
-        return watched_in(board, db)
 
     @router.get("/databases", tags=["databases"])
     def list_databases(
@@ -71,7 +70,7 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
     @router.get("/overview", tags=["databases"])
     def get_overview() -> schemas.OverviewOut:
         """Every watched database in one call, as on the page of the fleet, and how many are in each state."""
-        return rows.overview(board.all_refreshed())
+        return presenters.overview_out(rows.all(board.all_refreshed()))
 
     @router.get("/databases/{db}", tags=["databases"], responses=NOT_FOUND)
     def get_database(db: str) -> schemas.DatabaseOut:
@@ -83,8 +82,9 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
     )
     def get_diagnosis(request: Request, db: str, at: AtQuery = None) -> Response:
         """What is found, ruled out and undetermined over the last interval, or at a past time; `basis` is null without one."""
-        found = watched(db)
-        told = presenters.told_now(store, found) if at is None else presenters.told_at(store, found, requested_time(at))
+        found, now = watched(db), datetime.now(UTC)
+        then = None if at is None else moment(at, now)
+        told = presenters.told_at(store, found, then) if then else presenters.told_now(store, found)
         return tagged(request, told.model_dump_json())
 
     @router.get("/databases/{db}/blockers", tags=["diagnosis"], responses=NOT_FOUND)
@@ -138,7 +138,20 @@ def api(board: Board, store: Repository, access: Access) -> APIRouter:
 # REST for actions that load a database or change state. Every route needs the role operate and writes to the audit log.
 
 T = TypeVar("T")
-NO_OTHER = "no other login is tried until the password changes or an operator resumes: POST …/login/resume"
+NOT_DONE: Mapping[type[Exception], tuple[int, str, str]] = {
+    ActionRunning: (409, "refused: busy", "{error}"),
+    OwnerUnreachable: (503, "failed: {error}", "{error}"),
+    NotApplicable: (409, "refused: not applicable", "{name}: {error}"),
+    LoginStopped: (409, "refused: the login was refused before", "{name}: {error}"),
+    CredentialError: (
+        502,
+        "failed: {error}",
+        "{name}: {error}; no other login is tried until the password changes or an operator resumes: POST …/login/resume",
+    ),
+    StatementError: (502, "failed: {error}", "{name}: {error}"),
+    SessionError: (502, "failed: {error}", "{name}: {error}"),
+}
+"""Why an action was not done, the first that fits → the status, the line of the audit log, and `detail`."""
 FAILED: dict[int | str, dict[str, Any]] = {
     409: {
         "model": schemas.Problem,
@@ -225,26 +238,12 @@ def attempt(
     run: Callable[[], T],
     outcome: Callable[[T], str] = lambda _: "done",
 ) -> T:
-    """Run an action, and record the caller and the result."""
+    """Run an action, and record the caller and the result. Raises HTTPException."""
     try:
         done = run()
-    except ActionRunning as error:
-        audit.record(caller.name, action, watched.name, "refused: busy")
-        raise HTTPException(409, str(error)) from None
-    except OwnerUnreachable as error:
-        audit.record(caller.name, action, watched.name, f"failed: {error}")
-        raise HTTPException(503, str(error)) from None
-    except NotApplicable as error:
-        audit.record(caller.name, action, watched.name, "refused: not applicable")
-        raise HTTPException(409, f"{watched.name}: {error}") from None
-    except LoginStopped as error:
-        audit.record(caller.name, action, watched.name, "refused: the login was refused before")
-        raise HTTPException(409, f"{watched.name}: {error}") from None
-    except CredentialError as error:
-        audit.record(caller.name, action, watched.name, f"failed: {error}")
-        raise HTTPException(502, f"{watched.name}: {error}; {NO_OTHER}") from None
-    except (StatementError, SessionError) as error:
-        audit.record(caller.name, action, watched.name, f"failed: {error}")
-        raise HTTPException(502, f"{watched.name}: {error}") from None
+    except tuple(NOT_DONE) as error:
+        status, recorded, detail = next(NOT_DONE[kind] for kind in NOT_DONE if isinstance(error, kind))
+        audit.record(caller.name, action, watched.name, recorded.format(error=error))
+        raise HTTPException(status, detail.format(name=watched.name, error=error)) from None
     audit.record(caller.name, action, watched.name, outcome(done))
     return done

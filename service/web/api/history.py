@@ -13,7 +13,7 @@ from rules.comparison.changes import Comparison
 from service.config.logs import Audit
 from service.escape import plain_cell
 from service.history.baselines import usual_over
-from service.history.comparison import SETTLE, CannotCompare, ComparedWindows, NoMark, at_mark, comparison
+from service.history.comparison import SETTLE, ComparedWindows, at_mark, comparison
 from service.history.curves import (
     METRICS,
     NAMED,
@@ -28,7 +28,7 @@ from service.history.marks import BadMark, set_mark
 from service.history.month import Month, month_named
 from service.history.month import month as month_of
 from service.state.board import Board, MonitoredDatabase
-from service.state.window import BadWindow, Window, iso, parse_duration, parse_window
+from service.state.window import Window, iso, parse_duration, parse_window
 from service.store.repository import Repository
 from service.web import presenters, schemas
 from service.web.access import Access, Caller
@@ -41,7 +41,6 @@ from service.web.api.common import (
     LimitQuery,
     link_next,
     requested_window,
-    understood,
 )
 from service.web.api.databases import operation_id, watched_in
 
@@ -84,19 +83,12 @@ def compare_api(board: Board, store: Repository, access: Access) -> APIRouter:
     ) -> Comparison:
         """Before against after, per unit of work: two windows, or both sides of a change mark."""
         watched_in(board, db)
-        try:
-            if mark is not None and before is None and after is None:
-                length = None if span is None else parse_duration("span", span)
-                return at_mark(store, db, mark, length, SETTLE if settle is None else parse_duration("settle", settle))
-            if mark is None and before is not None and after is not None and span is None and settle is None:
-                now = datetime.now(UTC)
-                return comparison(store, db, ComparedWindows(parse_window(before, now), parse_window(after, now)))
-        except BadWindow as error:
-            raise HTTPException(422, str(error)) from None
-        except NoMark as error:
-            raise HTTPException(404, str(error)) from None
-        except CannotCompare as error:
-            raise HTTPException(409, str(error)) from None
+        if mark is not None and before is None and after is None:
+            length = None if span is None else parse_duration("span", span)
+            return at_mark(store, db, mark, length, SETTLE if settle is None else parse_duration("settle", settle))
+        if mark is None and before is not None and after is not None and span is None and settle is None:
+            now = datetime.now(UTC)
+            return comparison(store, db, ComparedWindows(parse_window(before, now), parse_window(after, now)))
         raise HTTPException(
             422, "give before and after, or mark (last or an id) with span and settle where they matter"
         )
@@ -113,10 +105,7 @@ def episodes_api(board: Board, store: Repository, access: Access) -> APIRouter:
     @router.get("/month")
     def get_month(month: Annotated[str, Query(description="YYYY-MM, this or last")] = "this") -> Month:
         """What a month cost on all databases, by cause and database, and what ended its problems."""
-        try:
-            return month_of(store, month_named(month, datetime.now(UTC)))
-        except BadWindow as error:
-            raise HTTPException(422, str(error)) from None
+        return month_of(store, month_named(month, datetime.now(UTC)))
 
     @router.get("/databases/{db}/episodes", responses=NOT_FOUND)
     def list_episodes(
@@ -159,7 +148,7 @@ def _page(
     cursor: str | None,
     limit: int,
 ) -> list[schemas.EpisodeOut]:
-    page = understood(lambda: presenters.episode_page(store, watched, db, within, cursor, limit))
+    page = presenters.episode_page(store, watched, db, within, cursor, limit)
     link_next(request, response, within, page.cursor)
     return [presenters.episode_out(episode) for episode in page.items]
 
@@ -191,20 +180,18 @@ def history_api(board: Board, store: Repository, access: Access) -> APIRouter:
         unknown = [name for name in metric if name not in NAMED]
         if unknown:
             raise HTTPException(422, f"no metric {', '.join(unknown)}; the metrics are: {', '.join(NAMED)}")
-        found = understood(
-            lambda: time_series(
-                store,
-                db,
-                metric,
-                within.begin,
-                within.end,
-                resolution,
-                of or (),
-                watched.map.series_names,
-                watched.snapshot,
-                cursor,
-                limit,
-            )
+        found = time_series(
+            store,
+            db,
+            metric,
+            within.begin,
+            within.end,
+            resolution,
+            of or (),
+            watched.map.series_names,
+            watched.snapshot,
+            cursor,
+            limit,
         )
         # The last poll lists the names of later pages. Without it, only a single-page answer can decide.
         if cursor is None and (found.cursor is None or watched.snapshot is not None):
@@ -237,10 +224,7 @@ def differences_api(board: Board, store: Repository, access: Access) -> APIRoute
     def get_differences(db: str, begin: BeginQuery = "-5m", end: EndQuery = "now") -> schemas.DifferencesOut:
         """Which wait, child latch, place, cache or container differs most in a stretch from the rest of its hour."""
         watched, stretch = watched_in(board, db), requested_window(begin, end)
-        try:
-            found = differences(store, db, stretch, watched.map.series_names, watched.snapshot)
-        except BadWindow as error:
-            raise HTTPException(422, str(error)) from None
+        found = differences(store, db, stretch, watched.map.series_names, watched.snapshot)
         return schemas.DifferencesOut.model_validate(found, from_attributes=True)
 
     return router
@@ -292,7 +276,7 @@ def changes_api(board: Board, store: Repository, access: Access) -> APIRouter:
         """What changed on the database, newest first, without change marks. `Link` names the page of older ones."""
         watched_in(board, db)
         within = requested_window(begin, end)
-        page = understood(lambda: store.timeline.between(db, within.begin, within.end, cursor, limit))
+        page = store.timeline.between(db, within.begin, within.end, cursor, limit)
         link_next(request, response, within, page.cursor)
         return list(page.items)
 
@@ -319,7 +303,7 @@ def marks_api(board: Board, store: Repository, access: Access, audit: Audit) -> 
         """Change marks, newest first. `Link` names the page of older ones."""
         watched_in(board, db)
         within = requested_window(begin, end)
-        page = understood(lambda: store.marks.between(db, within.begin, within.end, cursor, limit))
+        page = store.marks.between(db, within.begin, within.end, cursor, limit)
         link_next(request, response, within, page.cursor)
         return [schemas.MarkOut.model_validate(mark, from_attributes=True) for mark in page.items]
 
@@ -334,7 +318,7 @@ def marks_api(board: Board, store: Repository, access: Access, audit: Audit) -> 
             mark = set_mark(store, db, wanted.text, wanted.at or now, caller.name, now)
         except BadMark as error:
             audit.record(caller.name, "mark", db, f"refused: {error}")
-            raise HTTPException(422, str(error)) from None
+            raise
         audit.record(caller.name, "mark", db, f"kept as {mark.id}: {mark.text}")
         return schemas.MarkOut.model_validate(mark, from_attributes=True)
 

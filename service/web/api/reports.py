@@ -1,9 +1,9 @@
 """REST for uploaded reports: the results of `latchscope diagnose`, kept under the SHA-256 of the content."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Any, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 
 from collectors.errors import InputError
 from service.config.logs import Audit
@@ -23,11 +23,10 @@ from service.web.api.common import (
     link_next,
     most_bytes,
     receive,
-    understood,
 )
 from service.web.api.databases import operation_id
 from service.web.http import Bulkhead
-from service.web.schemas import REPORT_ID, Problem, ReportOut, ReportShortOut
+from service.web.schemas import Problem, ReportOut, ReportShortOut
 
 NOT_TAKEN: dict[int | str, dict[str, Any]] = {
     413: {"model": Problem, "description": "A file, the request, or what an archive unpacks to is too large."},
@@ -37,7 +36,6 @@ NOT_TAKEN: dict[int | str, dict[str, Any]] = {
 KNOWN: dict[int | str, dict[str, Any]] = {
     200: {"model": list[ReportOut], "description": "Every content was known: the earlier results."}
 }
-T = TypeVar("T")
 READERS = 2
 """Threads of requests that read files: one reads, one waits. All others wait in line without one of the threads of pages."""
 STORE: dict[int | str, dict[str, Any]] = {503: {"model": Problem, "description": "The store does not answer."}}
@@ -59,9 +57,9 @@ def take(uploads: Uploads, audit: Audit, files: Sequence[File], caller: Caller) 
 
 
 def delete(uploads: Uploads, audit: Audit, id: str, caller: Caller) -> bool:
-    """Delete a report, and record who did it. False if there is none. 503 if the store does not answer."""
-    found = stored(lambda: uploads.get(id))
-    if found is None or not stored(lambda: uploads.delete(id)):
+    """Delete a report, and record who did it. False if there is none. Raises StoreError."""
+    found = uploads.get(id)
+    if found is None or not uploads.delete(id):
         return False
     audit.record(caller.name, "delete report", ", ".join(found.kept.databases), f"deleted {found.kept.name}, {id}")
     return True
@@ -73,8 +71,10 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
         prefix="/api/v1", tags=["reports"], generate_unique_id_function=operation_id, responses=REFUSED | STORE
     )
 
-    received, most = _receiver(uploads, access), most_bytes(uploads.max_bytes)
-    in_line = Bulkhead(READERS)
+    most, in_line = most_bytes(uploads.max_bytes), Bulkhead(READERS)
+
+    async def received(request: Request, caller: Annotated[Caller, Depends(access.operator)]) -> Sequence[File]:
+        return await receive(request, uploads.max_bytes)
 
     @router.post("/reports", status_code=201, responses=NOT_TAKEN | KNOWN, openapi_extra=BODY, max_body_size=most)
     @in_line
@@ -84,10 +84,7 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
         response: Response,
     ) -> list[ReportOut]:
         """Diagnose uploaded files and keep them; 200 if every content was known. All are kept, or none."""
-        try:
-            taken = take(uploads, audit, files, caller)
-        except UploadRefused as error:
-            raise HTTPException(error.status, str(error)) from None
+        taken = take(uploads, audit, files, caller)
         if all(upload.known for upload in taken):
             response.status_code = 200
         return [report_out(upload) for upload in taken]
@@ -97,28 +94,25 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
         request: Request, response: Response, cursor: CursorQuery = None, limit: LimitQuery = 100
     ) -> list[ReportShortOut]:
         """Uploaded reports, newest first. `Link` names the page of older ones."""
-        page = understood(lambda: stored(lambda: uploads.page(limit, cursor)))
+        page = uploads.page(limit, cursor)
         link_next(request, response, None, page.cursor)
         return [ReportShortOut.model_validate(report, from_attributes=True) for report in page.items]
 
     @router.get("/incident", dependencies=[Depends(access.reader)], responses=NOT_FOUND)
     @in_line
     def get_incident(
-        id: Annotated[
-            list[str],
-            Query(max_length=MOST_FILES, description="of each report", json_schema_extra={"example": [REPORT_ID]}),
-        ],
+        id: Annotated[list[str], Query(max_length=MOST_FILES, description="of each report")],
     ) -> Story:
         """Uploaded reports of one time, read together: the incident, and the Diagnosis of each."""
-        found = stored(lambda: uploads.story(id))
+        found = uploads.story(id)
         if found is None:
             raise HTTPException(404, "one of these reports is not kept; GET /api/v1/reports lists those that are")
         return found
 
     @router.get("/reports/{id}", dependencies=[Depends(access.reader)], responses=NOT_FOUND)
-    def get_report(id: Annotated[str, Path(json_schema_extra={"example": REPORT_ID})]) -> ReportOut:
+    def get_report(id: str) -> ReportOut:
         """One uploaded report with its Diagnoses."""
-        found = stored(lambda: uploads.get(id))
+        found = uploads.get(id)
         if found is None:
             raise HTTPException(404, f"no report {label(id)}; GET /api/v1/reports lists them")
         return report_out(found)
@@ -132,18 +126,6 @@ def reports_api(uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
     return router
 
 
-def _receiver(uploads: Uploads, access: Access) -> Callable[..., Awaitable[Sequence[File]]]:
-    """A dependency that reads the files of a request from a caller who may send some."""
-
-    async def received(request: Request, caller: Annotated[Caller, Depends(access.operator)]) -> Sequence[File]:
-        try:
-            return await receive(request, uploads.max_bytes)
-        except UploadRefused as error:
-            raise HTTPException(error.status, str(error)) from None
-
-    return received
-
-
 def report_out(upload: Upload) -> ReportOut:
     """A kept report as REST shows it."""
     short = ReportShortOut.model_validate(upload.kept, from_attributes=True)
@@ -155,14 +137,6 @@ def report_out(upload: Upload) -> ReportOut:
         incident=content.incident,
         unread=content.unread,
     )
-
-
-def stored(ask: Callable[[], T]) -> T:
-    """The store's answer; 503 if it does not answer, or if a kept file cannot be read again in time."""
-    try:
-        return ask()
-    except (InputError, StoreError) as error:
-        raise HTTPException(503, str(error)) from None
 
 
 def _status(error: Exception) -> int:

@@ -1,4 +1,4 @@
-"""Small pictures beside a number, as SVG: a line of one hour, a bar, a value with its bound, a scale, a funnel, an arrow."""
+"""Small pictures beside a number, as SVG: a line of one hour, a bar, a value with its bound, a scale, an arrow."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -154,37 +154,6 @@ def scale(
 def band_kinds(count: int) -> Sequence[str]:
     """The look of that many bands, from ordinary to trouble."""
     return ["usual", *["track"] * (count - 2), "fill critical"][-count:] if count > 1 else ["usual"][:count]
-
-
-def funnel(rows: Sequence[tuple[str, float, str]]) -> Markup:
-    """Requests, those that missed, those that slept: name, amount, meaning of the share. Drawn wide and narrow."""
-    whole = max((amount for _, amount, _ in rows), default=0.0) or 1.0
-    kinds = ("s5", "s1", "critical")
-    words = escape("; ".join(f"{name} {label(amount)}{f', {shown}' if shown else ''}" for name, amount, shown in rows))
-    wide = narrow = ""
-    for index, ((name, amount, shown), kind) in enumerate(zip(rows, kinds, strict=False)):
-        y, share = index * 46, amount / whole
-        size = 970 * share
-        wide += (
-            f'<text class="ink" x="0" y="{y + 13}">{escape(name)}</text>'
-            f'<text class="strong" x="0" y="{y + 31}">{amount:,.0f}</text>'
-            f'<rect class="track" x="210" y="{y + 4}" width="970" height="26" rx="3"/>'
-            f'<rect class="fill {kind}" x="210" y="{y + 4}" width="{max(size, 2.0):.1f}" height="26" rx="3"/>'
-        )
-        if shown:
-            inside = size > 700
-            at, anchor, of = (200 + size, "end", "onlane") if inside else (220 + size, "start", "strong")
-            wide += f'<text class="{of}" x="{at:.1f}" y="{y + 22}" text-anchor="{anchor}">{escape(shown)}</text>'
-        top = index * 44
-        narrow += (
-            f'<text class="strong" x="0" y="{top + 13}">{escape(name)}: {amount:,.0f}</text>'
-            f'<rect class="track" y="{top + 20}" width="340" height="14" rx="3"/>'
-            f'<rect class="fill {kind}" y="{top + 20}" width="{max(340 * share, 2.0):.1f}" height="14" rx="3"/>'
-        )
-    return Markup(
-        f'<svg class="chart wide" viewBox="0 0 1180 {46 * len(rows) - 6}" role="img" aria-label="{words}">{wide}</svg>'
-        f'<svg class="chart narrow" viewBox="0 0 340 {44 * len(rows) - 6}" role="img" aria-label="{words}">{narrow}</svg>'
-    )
 
 
 def arrow(before: float, after: float, low: float, high: float, words: str) -> Markup:

@@ -173,9 +173,10 @@ def line_of(name: str, values: Values) -> ChartLine:
 
 
 def thinned(
-    stretches: Sequence[WatchedStretch], panels: Iterable[ChartPanel], by: int
+    stretches: Sequence[WatchedStretch], panels: Iterable[ChartPanel], most: int
 ) -> tuple[list[WatchedStretch], tuple[ChartPanel, ...]]:
-    """Stretches joined in groups of this size, with mean, lowest and highest of the known values. Never across a gap."""
+    """About so many stretches: neighbours joined, with mean, lowest and highest of the known values. Never across a gap."""
+    by = -(-len(stretches) // most)
     if by <= 1:
         return list(stretches), tuple(panels)
     groups: list[list[int]] = []

@@ -141,10 +141,10 @@ def overview(
     wanted = [detail for key in keys for detail in PANELS[key][3]]
     found = store.snapshots.details(database, wanted, window.begin, window.end, newest)
     panels = [*_panels(figures, found, caches, keys, most_lines)]
-    thin = -(-len(stretches) // MOST) if stretches else 1
+    thin = -(-len(stretches) // MOST)
     if chosen == "poll" and stretches:
         panels = [levelled(each, stretches, LEVEL) if each.key == "sleeps" else each for each in panels]
-    fewer, thinner = thinned(stretches, panels, thin)
+    fewer, thinner = thinned(stretches, panels, MOST)
     words = WORDS[chosen] + (f", {thin} averaged at a time" if thin > 1 else "")
     late = wanted and stretches and (not len(found.times) or moment(int(found.times[0])) > stretches[0].end + HOUR)
     since = (moment(int(found.times[0])) if len(found.times) else window.end) if late else None

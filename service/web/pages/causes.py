@@ -1,8 +1,8 @@
-"""Pages of the knowledge base: the causes, where each is found now, the runbooks of the alerts, and which alerts fire."""
+"""Pages of the knowledge base: the causes, where each is found now, and the runbooks of the alerts."""
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Request
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 from starlette.responses import Response
 
-from rules.base import Severity, bound_of
+from rules.base import bound_of
 from rules.cause import AnyOf, Cause, Condition, catalogue
 from rules.formatting import sentence
-from rules.model import Evidence, Surface
+from rules.model import Evidence
 from rules.signals import SIGNALS
 from service.state.board import Board, MonitoredDatabase
 from service.store.engine import STORE_ERRORS
@@ -28,88 +27,8 @@ from service.web.access import Access
 from service.web.charts import sparklines
 from service.web.pages import words
 from service.web.pages.fleet import FleetRow, fleet_table
-from service.web.pages.layout import missing, page
+from service.web.pages.layout import missing, page, page_router
 from service.web.presenters import database_out, is_troubled
-
-# Which alerts fire now, as far as the last polls show. Only Prometheus knows for how long.
-
-HANGING: Sequence[tuple[Severity, int]] = ((Severity.CRITICAL, 5), (Severity.WARNING, 2))
-"""The number of hanging sessions for the alert, as in alerts.yml."""
-LOSES: Sequence[tuple[Severity, float, float]] = ((Severity.CRITICAL, 0.1, 5.0), (Severity.WARNING, 0.02, 0.5))
-"""From this share of DB time on, waits make an alert; without DB time, from this number of sessions on."""
-IDLE = 0.05
-"""If fewer sessions wait on average, it costs nothing, whatever their share."""
-
-
-@dataclass(frozen=True, slots=True)
-class AlertNow:
-    """A database that meets an alert's condition in its last poll."""
-
-    database: str
-    severity: str
-
-
-def firing(board: Iterable[MonitoredDatabase]) -> Mapping[str, Sequence[AlertNow] | None]:
-    """Alert → its databases, the worst first. None if a database is polled by another replica.
-
-    An alert that is absent is one that this service cannot judge.
-    """
-    watched = list(board)
-    elsewhere = any(database.published is None and database.peer_report is not None for database in watched)
-    alerts: dict[str, Sequence[AlertNow] | None] = {}
-    for alert, judge in JUDGES.items():
-        held = [
-            AlertNow(database.name, severity.value) for database in watched if (severity := judge(database)) is not None
-        ]
-        whole = not elsewhere or alert in FROM_SUMMARY
-        alerts[alert] = sorted(held, key=lambda now: (now.severity != "critical", now.database)) if whole else None
-    return alerts
-
-
-def _stopped(watched: MonitoredDatabase) -> Severity | None:
-    failure = watched.failure
-    return Severity.WARNING if failure is not None and failure.next_attempt is None else None
-
-
-def _found(watched: MonitoredDatabase) -> Severity | None:
-    summary = watched.summary if watched.up else None
-    return summary.severity if summary and summary.cause and summary.severity is not Severity.INFO else None
-
-
-def _hangs(watched: MonitoredDatabase) -> Severity | None:
-    groups = watched.current.verdict.waiting if watched.current else ()
-    most = max((group.hanging for group in groups), default=0)
-    return next((severity for severity, enough in HANGING if most >= enough), None)
-
-
-def _loses(surface: Surface) -> Callable[[MonitoredDatabase], Severity | None]:
-    def judge(watched: MonitoredDatabase) -> Severity | None:
-        costs = watched.current.verdict.surfaces if watched.current else ()
-        cost = next((each for each in costs if each.surface == surface), None)
-        if cost is None:
-            return None
-        share, sessions = cost.share_of_db_time, cost.waiting_sessions or 0.0
-        for severity, enough, many in LOSES:
-            if (share >= enough and sessions >= IDLE) if share is not None else sessions >= many:
-                return severity
-        return None
-
-    return judge
-
-
-JUDGES: Mapping[str, Callable[[MonitoredDatabase], Severity | None]] = {
-    "LatchscopeDatabaseDown": lambda watched: Severity.CRITICAL if watched.failure is not None else None,
-    "LatchscopeLoginStopped": _stopped,
-    "LatchscopeFindingActive": _found,
-    "RowCacheHang": _hangs,
-    "RowCacheObjectsSleepsHigh": _loses("latch"),
-    "RowCacheMutexWaits": _loses("mutex"),
-    "RowCacheLockWaits": _loses("lock"),
-    "ResultCacheLatchWaits": _loses("result-cache"),
-}
-FROM_SUMMARY = frozenset({"LatchscopeFindingActive"})
-"""What the short report of another replica is enough for."""
-
 
 # The runbooks that the alerts link to, rendered from the same Markdown files.
 
@@ -189,10 +108,6 @@ EPISODES_SINCE = timedelta(days=90)
 MOST_EPISODES = 1000
 
 
-LISTED = 5
-"""Databases named beside an alert that fires for them."""
-
-
 @dataclass(frozen=True, slots=True)
 class CauseSign:
     """A condition of a cause with its bound, and its value on a database that has it."""
@@ -208,9 +123,7 @@ class CauseSign:
 
 
 def causes_pages(board: Board, store: Repository, access: Access) -> APIRouter:
-    router = APIRouter(
-        include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
-    )
+    router = page_router(access.reader)
 
     @router.get("/causes")
     def causes(request: Request) -> Response:
@@ -229,17 +142,14 @@ def causes_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
     @router.get("/runbooks")
     def runbooks_list(request: Request) -> Response:
-        now = firing(board.all_refreshed())
-        books = sorted(runbook_lines(), key=lambda book: not now.get(book.name))
-        active = [alert for alert, held in now.items() if held]
-        return page(request, "runbooks.html", books=books, firing=now, active=active, shown=LISTED)
+        return page(request, "runbooks.html", books=runbook_lines())
 
     return router
 
 
 def runbook_pages() -> APIRouter:
     """One runbook, which says nothing of any database: open, as nobody has a token at hand when an alert calls."""
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    router = page_router()
 
     @router.get("/runbooks/{name}")
     def runbook(request: Request, name: str) -> Response:

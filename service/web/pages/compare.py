@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Request
 from markupsafe import Markup
 from starlette.responses import Response
 
@@ -19,7 +18,6 @@ from rules.formatting import rough, sentence
 from service.history.comparison import CannotCompare, ComparedWindows, NoMark, around, comparison
 from service.state.board import Board, MonitoredDatabase
 from service.state.window import BadWindow, parse_window
-from service.store.engine import STORE_ERRORS
 from service.store.episodes import Mark
 from service.store.repository import Repository
 from service.web.access import Access
@@ -27,30 +25,13 @@ from service.web.charts import history, sparklines, timeline
 from service.web.charts.svg import HALF, NARROW, Axis, ChartPanel, round_up, together
 from service.web.pages import words
 from service.web.pages.history import as_events, happenings, of_mark
-from service.web.pages.layout import GONE, no_database, page, refused
+from service.web.pages.layout import page, page_router, watched_in
 
 # A comparison in pictures: the figure that decides, and each change as an arrow from before to after.
 
 WORK_NAMES = ("executions", "transactions", "hard_parses", "logons", "db_time")
 SAME = (0.95, 1.05)
 Verdicts = Sequence[tuple[str, ChangeVerification | NotVerified]]
-
-
-@dataclass(frozen=True, slots=True)
-class LeadingChange:
-    """The first card: what changed, from what to what, and whether the change was the reason."""
-
-    state: str
-    words: str
-    title: str
-    lede: str
-    before: str
-    after: str
-    unit: str
-    ratio: str
-    direction: str
-    cost_before: str
-    cost_after: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,38 +47,29 @@ class ComparedRow:
     arrow: Markup
 
 
-def leading(compared: Comparison, verdicts: Verdicts) -> LeadingChange:
-    """The content of the card. The figure is the one in the sentence of the comparison."""
-    ranked = sorted(
+@dataclass(frozen=True, slots=True)
+class LeadingCard:
+    """The first card: the figure that decides, how much it changed, and whether the change was the reason."""
+
+    state: str
+    words: str
+    load: str
+    row: ComparedRow
+    ratio: tuple[str, str]
+
+
+def leading(compared: Comparison, verdicts: Verdicts) -> LeadingCard:
+    """The content of the card. The figure is the one in the sentence of the comparison, which is its title."""
+    top = min(
         (change for change in compared.changes if change.name in LEADING),
         key=lambda change: (change.verdict == "cannot tell", change.verdict != "changed", LEADING.index(change.name)),
     )
-    top = ranked[0]
-    verified = any(isinstance(verdict, ChangeVerification) for _, verdict in verdicts)
-    times = _times(top)
-    state = (
-        "fine"
-        if verified
-        else "none"
-        if top.verdict != "changed"
-        else "warning"
-        if top.direction == "rose"
-        else "notice"
-    )
-    cost = compared.find("row_cache_wait_share")
-    return LeadingChange(
-        state=state,
-        words="Verified: the change helped" if verified else "Not verified" if verdicts else "",
-        title=_title(top),
-        lede=_load(compared) or compared.sentence,
-        before=_value(top, top.before),
-        after=_value(top, top.after),
-        unit=f"{_subject(top)} {top.unit}" if not top.is_share else top.unit,
-        ratio=times[0],
-        direction=times[1],
-        cost_before="" if cost is None or cost.before is None else f"{words.share(cost.before)} of DB time lost",
-        cost_after="" if cost is None or cost.after is None else f"{words.share(cost.after)} of DB time lost",
-    )
+    changed = "warning" if top.direction == "rose" else "notice"
+    if any(isinstance(verdict, ChangeVerification) for _, verdict in verdicts):
+        state, words = "fine", "Verified: the change helped"
+    else:
+        state, words = changed if top.verdict == "changed" else "none", "Not verified" if verdicts else ""
+    return LeadingCard(state, words, _load(compared), _row(top, 0.0, 0.0), _times(top))
 
 
 def compared_rows(changes: Sequence[FigureChange]) -> Sequence[ComparedRow]:
@@ -134,23 +106,6 @@ def _row(change: FigureChange, low: float, high: float) -> ComparedRow:
         effect += ", outside the usual here"
     of = change.of if change.of and change.of not in change.title else ""
     return ComparedRow(sentence(change.title), of, before, after, change.unit, effect, drawn)
-
-
-def _title(change: FigureChange) -> str:
-    """Sleeps on dc_rollback_segments fell 137-fold."""
-    times, _ = _times(change)
-    subject = sentence(_subject(change))
-    if change.verdict == "cannot tell":
-        return f"{subject}: what changed is unknown"
-    if change.direction == "same" or change.verdict != "changed":
-        return f"{subject} did not change by more than noise"
-    if times in ("all", "new"):
-        return f"{subject} {'are gone' if times == 'all' else 'are new'}"
-    return f"{subject} {change.direction} {times.rstrip('×')}-fold"
-
-
-def _subject(change: FigureChange) -> str:
-    return change.title if not change.of or change.of in change.title else f"{change.title} of {change.of}"
 
 
 def _times(change: FigureChange) -> tuple[str, str]:
@@ -195,15 +150,11 @@ EVERY_LINE = 1000
 
 
 def compare_pages(board: Board, store: Repository, access: Access) -> APIRouter:
-    router = APIRouter(
-        include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
-    )
+    router = page_router(access.reader)
 
     @router.get("/db/{db}/compare")
     def compare(request: Request, db: str, before: str = "", after: str = "", mark: str = "") -> Response:
-        watched = board.refreshed(db)
-        if watched is None:
-            return no_database(request, db, [known.name for known in board])
+        watched = watched_in(board, db)
         now = datetime.now(UTC)
         shown: dict[str, Any] = {
             "database": db,
@@ -213,20 +164,15 @@ def compare_pages(board: Board, store: Repository, access: Access) -> APIRouter:
             "comparison": None,
             "why": None,
         }
-        status = 200
+        status, marks = 200, store.marks.between(db, now - MARKS_SINCE, now, limit=LISTED)
+        shown["marks"] = [of_mark(mark) for mark in marks.items]
         try:
-            shown["marks"] = [
-                of_mark(mark) for mark in store.marks.between(db, now - MARKS_SINCE, now, limit=LISTED).items
-            ]
-            try:
-                shown |= _asked(store, watched, before, after, mark, now)
-            except (BadWindow, NoMark, CannotCompare) as error:
-                # "Cannot tell" is an answer, not an error of the caller.
-                status = 200 if isinstance(error, CannotCompare) else 404 if isinstance(error, NoMark) else 422
-                shown["why"] = str(error)
-            return page(request, "compare.html", status, **shown)
-        except STORE_ERRORS:
-            return refused(request, db, 503, GONE)
+            shown |= _asked(store, watched, before, after, mark, now)
+        except (BadWindow, NoMark, CannotCompare) as error:
+            # "Cannot tell" is an answer, not an error of the caller.
+            status = 200 if isinstance(error, CannotCompare) else 404 if isinstance(error, NoMark) else 422
+            shown["why"] = str(error)
+        return page(request, "compare.html", status, **shown)
 
     return router
 

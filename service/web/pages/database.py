@@ -10,22 +10,22 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, HTTPException, Request
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from markupsafe import Markup
 from starlette.responses import Response
 
 from rules.cause import catalogue
-from rules.changes import clock, nearest_to, order
-from rules.formatting import number
+from rules.changes import nearest_to
+from rules.formatting import number, sentence
 from rules.model import Diagnosis
 from service.config.logs import Audit
 from service.history.comparison import diagnosis_at
 from service.history.marks import BadMark, set_mark
 from service.intake.uploads import Uploads
 from service.state.board import LAST_HOUR, Board, MonitoredDatabase
-from service.state.episodes import in_words
-from service.state.window import PRESETS, BadWindow, Window, moment
+from service.state.episodes import Episode
+from service.state.window import PRESETS, Window, moment
 from service.store.engine import STORE_ERRORS, StoreError
 from service.store.reports import StoredReportSummary
 from service.store.repository import Repository
@@ -33,14 +33,18 @@ from service.watch.actions import OperatorActions
 from service.web import presenters
 from service.web.access import Access, Caller
 from service.web.api.databases import attempt
-from service.web.charts import history, timeline
-from service.web.charts.history import usual_lines
-from service.web.charts.svg import Axis, reached, thinned
+from service.web.charts import timeline
 from service.web.pages import words
 from service.web.pages.diagnosis import diagnosis_view
-from service.web.pages.history import as_events, change_flags, happenings, of_mark
-from service.web.pages.layout import GONE, HERE, address_at, form_of, no_database, page, refused
-from service.web.pages.words import capped
+from service.web.pages.history import as_events, cells_of, change_flags, charts_of, happenings, of_mark
+from service.web.pages.layout import (
+    HERE,
+    form_of,
+    page,
+    page_router,
+    refused,
+    watched_in,
+)
 from service.web.presenters import FleetRows
 from service.web.schemas import DatabaseOut
 
@@ -77,21 +81,11 @@ def said_of(watched: MonitoredDatabase, done: str) -> ActionSaid | None:
 SLACK = timedelta(seconds=1)
 
 
-@dataclass(frozen=True, slots=True)
-class RestartNote:
-    """The facts about a restart. `before_link` leads to the page as it was."""
+def restart_note(store: Repository, watched: MonitoredDatabase, out: DatabaseOut) -> dict[str, Any] | None:
+    """The restart of the last hour: when, the last poll before it and its diagnosis, and the first poll after it.
 
-    at: str
-    ago: str
-    before_state: str
-    before_title: str
-    before_cost: str
-    before_link: str
-    unwatched: str
-
-
-def restart_note(store: Repository, watched: MonitoredDatabase, out: DatabaseOut) -> RestartNote | None:
-    """The restart of the last hour. None if we saw none. Raises what the store does."""
+    None if we saw none. Raises what the store does.
+    """
     now = watched.published.snapshot.taken_at if watched.published else None
     if now is None:
         return None
@@ -106,44 +100,14 @@ def restart_note(store: Repository, watched: MonitoredDatabase, out: DatabaseOut
     last, first = polls[-1].at, seen[-1].at
     began = out.started_at if out.started_at and last <= out.started_at <= first else first
     before = diagnosis_at(store, watched.name, last)
-    share = before.impact.share_of_db_time if before.impact else None
-    return RestartNote(
-        at=words.clock(began, now),
-        ago=words.length((now - began).total_seconds()),
-        before_state=words.state_of(before.severity, up=before.basis is not None),
-        before_title=before.findings[0].title if before.findings else before.headline,
-        before_cost="" if share is None else words.share(share),
-        before_link=address_at(watched.name, last),
-        unwatched=words.length((first - last).total_seconds()),
-    )
+    return {"began": began, "now": now, "before": before, "last": last, "first": first}
 
 
-# The trouble that just ended, on the page of a database that is fine: until when, what, how bad, and where to see it.
-
-
-@dataclass(frozen=True, slots=True)
-class PastTrouble:
-    """The last episode that ended. `link` leads to the page as it was at the peak."""
-
-    until: datetime
-    name: str
-    worst: str
-    link: str
-
-
-def past_trouble(watched: MonitoredDatabase) -> PastTrouble | None:
+def past_trouble(watched: MonitoredDatabase) -> Episode | None:
     """The last episode that ended within the hour before the last poll; None where there was none."""
     now = watched.published.snapshot.taken_at if watched.published else None
-    if now is None:
-        return None
-    ended = [(each.end, each) for each in watched.episodes.all if each.end is not None and each.end > now - LAST_HOUR]
-    if not ended:
-        return None
-    until, episode = max(ended, key=lambda pair: (pair[0], pair[1].peak_severity.rank))
-    share = episode.peak_share_of_db_time
-    worst = "" if share is None else words.share(share)
-    link = address_at(watched.name, episode.peak_at)
-    return PastTrouble(until, words.uncapped(episode.title), worst, link)
+    ended = [(each.end, each) for each in watched.episodes.all if each.end and now and each.end > now - LAST_HOUR]
+    return max(ended, key=lambda pair: (pair[0], pair[1].peak_severity.rank))[1] if ended else None
 
 
 LISTED = 10
@@ -153,39 +117,20 @@ TOLD_MARK = timedelta(days=1)
 """How long a change is shown at the top of the page."""
 ROWS = 40
 DRAWN = ("share", "sleeps", "executions")
-SHOWN = ("share", "sleeps", "executions")
 static = StaticFiles(directory=HERE / "static")
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeNote:
-    """The last change, and its result."""
-
-    at: str
-    text: str
-    outcome: str
-    verdict: str
-    link: str
 
 
 def pages(board: Board, access: Access, uploads: Uploads, store: Repository) -> APIRouter:
     """The HTML route of a database. It shows what REST shows."""
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    router = page_router()
 
     @router.get("/db/{db}")
     def database(
         request: Request, db: str, caller: Annotated[Caller, Depends(access.reader)], done: str = "", at: str = ""
     ) -> Response:
-        watched = board.refreshed(db)
-        if watched is None:
-            return no_database(request, db, [known.name for known in board])
+        watched = watched_in(board, db)
         now = datetime.now(UTC)
-        try:
-            values = shown(watched, store, now, caller, moment(at, now) if at else None)
-        except BadWindow as error:
-            return refused(request, db, 422, str(error))
-        except STORE_ERRORS:
-            return refused(request, db, 503, GONE)
+        values = shown(watched, store, now, caller, moment(at, now) if at else None)
         values["said"] = said_of(watched, done)
         return page(request, "database.html", **values, reports=_reports(uploads, watched))
 
@@ -202,7 +147,7 @@ def shown(
         "database": out,
         "diagnosis": diagnosis,
         "view": view,
-        "change": None if at else _change(out, now),
+        "change": out.last_mark if not at and out.last_mark and now - out.last_mark.at <= TOLD_MARK else None,
         "latches": None if at else presenters.latches_out(watched),
         "caches": None if at else presenters.caches_out(watched),
         "episodes": [presenters.episode_out(each) for each in watched.episodes.all],
@@ -231,58 +176,25 @@ NEAR = 10
 """Changes on the page. The others are behind a click."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeLine:
-    """One change on the page."""
+def changes_card(diagnosis: Diagnosis) -> dict[str, Any] | None:
+    """The card of the timeline, oldest first: the changes nearest to the begin of the waits, all if those are not all, and gaps.
 
-    kind: str
-    clock: str
-    text: str
-    order: str
-
-
-@dataclass(frozen=True, slots=True)
-class ChangesCard:
-    """What changed, oldest first: the changes nearest to the begin of the waits, all of them if those are not all, and gaps."""
-
-    near: Sequence[ChangeLine]
-    every: Sequence[ChangeLine]
-    missing: Sequence[str]
-
-
-def changes_card(diagnosis: Diagnosis) -> ChangesCard | None:
-    """The card of the timeline. None without a reading."""
+    None without a reading.
+    """
     if diagnosis.changes is None:
         return None
     begin = diagnosis.waits_began
     near = nearest_to(diagnosis.changes, begin, NEAR) if begin else diagnosis.changes[-NEAR:]
     every = diagnosis.changes if len(diagnosis.changes) > len(near) else ()
-    lines = [
-        [ChangeLine(words.CHANGES[one.kind], clock(one), one.text, order(one, begin)) for one in some]
-        for some in (near, every)
-    ]
-    return ChangesCard(lines[0], lines[1], diagnosis.changes_missing)
+    return {"near": near, "every": every, "missing": diagnosis.changes_missing}
 
 
-def _restart(store: Repository, watched: MonitoredDatabase, out: DatabaseOut) -> RestartNote | None:
+def _restart(store: Repository, watched: MonitoredDatabase, out: DatabaseOut) -> dict[str, Any] | None:
     """The restart of the last hour. None if the store does not answer."""
     try:
         return restart_note(store, watched, out)
     except STORE_ERRORS:
         return None
-
-
-def _change(out: DatabaseOut, now: datetime) -> ChangeNote | None:
-    mark = out.last_mark
-    if mark is None or now - mark.at > TOLD_MARK:
-        return None
-    return ChangeNote(
-        at=words.clock(mark.at, now),
-        text=mark.text,
-        outcome=words.outcome(mark.outcome),
-        verdict=in_words(mark.verdict or "")[1],
-        link=f"/db/{quote(out.name)}/compare?mark={quote(mark.id)}",
-    )
 
 
 def _reports(uploads: Uploads, watched: MonitoredDatabase) -> list[StoredReportSummary] | None:
@@ -304,15 +216,7 @@ def last_hour(
     window = drawn.window if at else _watched(drawn, end)
     events = [*as_events(happenings(store, watched.name, window), end), *change_flags(store, watched.name, window)]
     gaps = [gap for gap in drawn.gaps if gap.end > window.begin]
-    usual = usual_lines(store, watched.name, window)
-    if len(drawn.stretches) < 2:
-        return [], drawn
-    stretches, axis = drawn.stretches, Axis(window)
-    return [
-        history.chart(each, axis, stretches, gaps, events, history.least(each), usual.get(each.key, ()))
-        for each in drawn.panels
-        if each.key in SHOWN
-    ], drawn
+    return (charts_of(store, watched.name, drawn, window, gaps, events) if len(drawn.stretches) > 1 else []), drawn
 
 
 def recent(store: Repository, watched: MonitoredDatabase, now: datetime, at: datetime | None = None) -> dict[str, Any]:
@@ -324,7 +228,7 @@ def recent(store: Repository, watched: MonitoredDatabase, now: datetime, at: dat
         return {"charts": None, "marks": [], "values": None, "resolution": ""}
     return {
         "charts": charts,
-        "values": table(drawn, SHOWN) if charts else None,
+        "values": table(drawn) if charts else None,
         "marks": [of_mark(mark) for mark in marks],
         "resolution": drawn.resolution,
     }
@@ -338,35 +242,26 @@ def _watched(drawn: timeline.Overview, end: datetime) -> Window:
     return Window(max(drawn.window.begin, end - max(known * 1.05, timedelta(minutes=1))), end)
 
 
-@dataclass(frozen=True, slots=True)
-class ValuesTable:
-    """The values of charts as a table."""
-
-    headings: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[str]]]
-
-
-def table(drawn: timeline.Overview, keys: Sequence[str]) -> ValuesTable:
-    """The values behind the charts, at most `ROWS` rows, the newest first."""
-    by = -(-len(drawn.stretches) // ROWS) if drawn.stretches else 1
-    stretches, panels = thinned(drawn.stretches, [panel for panel in drawn.panels if panel.key in keys], by)
-    lines = [(panel, line) for panel in panels for line in panel.lines]
+def table(drawn: timeline.Overview) -> dict[str, Any]:
+    """The values behind the charts as a table, at most `ROWS` rows, the newest first."""
+    lines = [(panel, line) for panel in drawn.panels for line in panel.lines]
     headings = [
         line.name if line.name not in (panel.title, "all") else f"{panel.title}, {panel.unit}" for panel, line in lines
     ]
-    rows = [
-        (f"{stretch.end:%H:%M:%S}", [reached(line, index) for _, line in lines])
-        for index, stretch in enumerate(stretches)
-    ]
-    return ValuesTable(headings, rows[::-1])
+    rows = [(f"{stretch.end:%H:%M:%S}", cells) for stretch, cells in cells_of(drawn, ROWS)]
+    return {"headings": headings, "rows": rows[::-1]}
 
 
-# Sets a change mark from a page: a form, and an answer that leads to before and after.
+# The forms of a database's page: set a change mark, run a confirming query, sample sessions, log in once more.
+#
+# They need no script. The rules for senders are those of REST. Each action leaves a line in the audit log.
+
+Action = Callable[[MonitoredDatabase], object]
 
 
-def marks_pages(board: Board, store: Repository, access: Access, audit: Audit) -> APIRouter:
-    """The HTML route that sets a mark. It needs the role operate."""
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+def operate_pages(board: Board, store: Repository, can: OperatorActions, access: Access, audit: Audit) -> APIRouter:
+    """The POST routes of forms below /db/{db}, for operators. A mark leads to before and after, an action back to the page."""
+    router = page_router()
 
     async def posted(request: Request, caller: Annotated[Caller, Depends(access.operator)]) -> Mapping[str, str]:
         return await form_of(request)
@@ -378,12 +273,11 @@ def marks_pages(board: Board, store: Repository, access: Access, audit: Audit) -
         form: Annotated[Mapping[str, str], Depends(posted)],
         caller: Annotated[Caller, Depends(access.operator)],
     ) -> Response:
-        if board.refreshed(db) is None:
-            return no_database(request, db, [known.name for known in board])
+        watched_in(board, db)
         try:
             now = datetime.now(UTC)
             kept = set_mark(store, db, form.get("text", ""), moment(form.get("at", ""), now), caller.name, now)
-        except (BadMark, BadWindow) as error:
+        except BadMark as error:
             return refused(request, db, 422, str(error))
         except STORE_ERRORS:
             audit.record(caller.name, "mark", db, "failed: the store does not answer")
@@ -391,32 +285,13 @@ def marks_pages(board: Board, store: Repository, access: Access, audit: Audit) -
         audit.record(caller.name, "mark", db, f"kept as {kept.id}: {kept.text}")
         return RedirectResponse(f"/db/{quote(db)}/compare?mark={kept.id}", 303)
 
-    return router
-
-
-# An operator's actions on the page of a database: run a confirming query, sample sessions, log in once more.
-#
-# The forms need no script. The rules for senders are those of REST. Each action leaves a line in the audit log.
-
-Action = Callable[[MonitoredDatabase], object]
-
-
-def operate_pages(board: Board, store: Repository, can: OperatorActions, access: Access, audit: Audit) -> APIRouter:
-    """The POST routes of forms below /db/{db}; each leads back to the page."""
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-
-    async def posted(request: Request, caller: Annotated[Caller, Depends(access.operator)]) -> Mapping[str, str]:
-        return await form_of(request)
-
     def done(request: Request, db: str, caller: Caller, said: str, run: Action, action: str) -> Response:
-        watched = board.refreshed(db)
-        if watched is None:
-            return no_database(request, db, [known.name for known in board])
+        watched = watched_in(board, db)
         try:
             attempt(audit, caller, action, watched, lambda: run(watched))
         except HTTPException as error:
             values = shown(watched, store, datetime.now(UTC), caller)
-            values |= {"said": ActionSaid(f"{capped(str(error.detail))}.", failed=True), "reports": []}
+            values |= {"said": ActionSaid(f"{sentence(str(error.detail))}.", failed=True), "reports": []}
             return page(request, "database.html", error.status_code, **values)
         place = "#confirm" if said == "confirmed" else ""
         return RedirectResponse(f"/db/{quote(db)}?done={said}{place}", 303)

@@ -8,15 +8,13 @@ from datetime import datetime
 from markupsafe import Markup
 
 from collectors.model import DeltaSource
-from rules.cause import catalogue
-from rules.explain.story import founded, parts_in_words
-from rules.formatting import compared, function_of, number, sentence
+from rules.explain.story import parts_in_words
+from rules.formatting import function_of, number, sentence, within
 from rules.model import (
     Candidate,
     ChainBar,
     ChainLink,
     Diagnosis,
-    Evidence,
     Finding,
     RuledOut,
     Severity,
@@ -25,7 +23,7 @@ from rules.model import (
 )
 from rules.waits import NOTICEABLE_SHARE
 from service.intake.inputs import Bars
-from service.render.parts import CLOSE, LoggedLine, closest, logged_lines, nothing_judged, ruled_out, same_waits
+from service.render.parts import LoggedLine, closest, logged_lines, nothing_judged, ruled_out, same_waits
 from service.render.summary import period
 from service.web.charts import sparklines, svg
 from service.web.pages import words
@@ -36,29 +34,14 @@ from service.web.schemas import DatabaseOut
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedCause:
-    """A cause that was not found: why, and what it would need or the way out."""
-
-    cause: str
-    title: str
-    signal: str = ""
-    value: str = ""
-    needs: str = ""
-    why: str = ""
-    way_out: str = ""
-    beside: str = ""
-    """How close it was, or what is known of its fix."""
-
-
-@dataclass(frozen=True, slots=True)
 class CheckedView:
     """The checks beside the verdict."""
 
     also: Sequence[Finding]
     candidates: Sequence[Candidate]
-    ruled_out: Sequence[CheckedCause]
+    ruled_out: Sequence[RuledOut]
     elsewhere: int
-    undetermined: Sequence[CheckedCause]
+    undetermined: Sequence[Undetermined]
     notes: Sequence[str]
     nothing: tuple[str, str] | None
     same_waits: Sequence[str]
@@ -72,9 +55,9 @@ def checked_view(diagnosis: Diagnosis, shown: Finding | None, shared: Sequence[s
     return CheckedView(
         also=also,
         candidates=diagnosis.candidates,
-        ruled_out=[_ruled_out(verdict) for verdict in out],
+        ruled_out=out,
         elsewhere=len(diagnosis.ruled_out) - len(out),
-        undetermined=[_undetermined(verdict) for verdict in diagnosis.undetermined],
+        undetermined=diagnosis.undetermined,
         notes=[note for note in diagnosis.notes if note not in shared],
         nothing=nothing_judged(diagnosis),
         same_waits=[
@@ -84,38 +67,6 @@ def checked_view(diagnosis: Diagnosis, shown: Finding | None, shared: Sequence[s
         ],
         open_gaps=printed and bool(diagnosis.undetermined),
     )
-
-
-def _named(cause: str) -> str:
-    known = catalogue().get(cause)
-    return known.name if known else cause
-
-
-def _ruled_out(verdict: RuledOut) -> CheckedCause:
-    (value, needs), near = compared(verdict), verdict.nearest_bound
-    return CheckedCause(
-        verdict.cause,
-        _named(verdict.cause),
-        signal=verdict.signal,
-        value=value,
-        needs=in_words(needs),
-        beside=f"{sentence(verdict.because)}." if verdict.value is None else f"{sentence(CLOSE)}." if near else "",
-    )
-
-
-def _undetermined(verdict: Undetermined) -> CheckedCause:
-    return CheckedCause(
-        verdict.cause,
-        _named(verdict.cause),
-        why=verdict.why or verdict.missing,
-        way_out=verdict.way_out,
-        beside=verdict.fix or "",
-    )
-
-
-def in_words(needs: str) -> str:
-    """>= 50.0 % → at least 50 %."""
-    return needs.replace(">= ", "at least ").replace("<= ", "at most ").replace(".0 %", " %")
 
 
 # Why a database is fine: the funnel from requests to sleeps, and how far its figures are from their bounds.
@@ -148,28 +99,16 @@ def funnel_view(diagnosis: Diagnosis) -> FunnelView | None:
     found = diagnosis.funnel
     if found is None or not found.requests:
         return None
-    rows = [(f"Requests for {found.of}" if len(found.of) < 18 else "Requests", found.requests, "")]
+    rows = [("requests", found.requests)]
     if found.misses is not None:
         missed = found.misses / found.requests
-        rows.append(
-            (
-                "missed at the first try",
-                found.misses,
-                f"{words.share(missed)}{': looks alarming' if missed >= 0.05 else ''}",
-            )
-        )
+        rows.append((f"missed, {words.share(missed)}{': looks alarming' if missed >= 0.05 else ''}", found.misses))
     if found.sleeps is not None:
-        rows.append(
-            (
-                "slept, and so cost time",
-                found.sleeps,
-                f"{words.share(found.sleeps / found.requests)}: this is what counts",
-            )
-        )
+        rows.append((f"slept, {words.share(found.sleeps / found.requests)}: this is what counts", found.sleeps))
     busy = found.misses is not None and found.misses / found.requests >= 0.05
     return FunnelView(
         title="Why the misses are harmless" if busy else "Requests, and what they cost",
-        picture=sparklines.funnel(rows),
+        picture=svg.bars(rows, "Requests, misses and sleeps", f"of {found.of}"),
         words="A miss costs microseconds of processor time. A sleep costs milliseconds and shows as a wait. "
         "Many misses say that a latch is used a lot. That is no problem while no session sleeps."
         if busy
@@ -210,21 +149,12 @@ MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class WaitersRow:
-    """One SQL, module or cache with its share of the waiters."""
-
-    name: str
-    code: bool
-    share: float
-    bar: Markup
-
-
-@dataclass(frozen=True, slots=True)
 class WaitersTotals:
     """Who waits, summed by SQL and by module."""
 
     about: str
-    groups: Sequence[tuple[str, Sequence[WaitersRow]]]
+    groups: Sequence[tuple[str, bool, Sequence[WaiterTotal], Sequence[WaiterTotal]]]
+    """Title, whether its names are code, the first rows, and the others, which are one more row."""
     blocked: str
 
 
@@ -241,10 +171,10 @@ def waiters_totals(diagnosis: Diagnosis) -> WaitersTotals | None:
     waiting = sum(total.sessions for total in totals.by_module)
     found = f"{words.plural(totals.looks, 'look')} found {words.plural(totals.waiters, 'waiting session')}"
     counted = f"{found}, {words.sessions(waiting)} on average."
-    groups = (("By SQL", _ranked(totals.by_sql_id, True)), ("By module", _ranked(totals.by_module, False)))
+    groups = (("By SQL", True, totals.by_sql_id), ("By module", False, totals.by_module))
     return WaitersTotals(
         about=f"{counted} {BY_TIME}",
-        groups=[(title, rows) for title, rows in groups if rows],
+        groups=[(title, code, rows[:MOST_NAMED], rows[MOST_NAMED:]) for title, code, rows in groups if rows],
         blocked=_blocked(most[0] if most else None, totals.waiters),
     )
 
@@ -254,17 +184,6 @@ def _blocked(most: tuple[str, float] | None, waiters: int) -> str:
     if most is None:
         return "No session was seen to block another." if waiters else ""
     return f"In these samples, {words.share(min(most[1], 1.0))} waited for session {most[0]}."
-
-
-def _ranked(totals: Sequence[WaiterTotal], code: bool) -> Sequence[WaitersRow]:
-    rows = [
-        WaitersRow(total.name or "not known", code and total.name is not None, total.share, sparklines.bar(total.share))
-        for total in totals[:MOST_NAMED]
-    ]
-    if rest := totals[MOST_NAMED:]:
-        value = sum(total.share for total in rest)
-        rows.append(WaitersRow(f"{len(rest)} others", False, value, sparklines.bar(value, "s5")))
-    return rows
 
 
 FULL = 7
@@ -293,28 +212,6 @@ class ChainStep:
 
 
 @dataclass(frozen=True, slots=True)
-class SignRow:
-    """A sign of a finding with its number."""
-
-    name: str
-    signal: str
-    value: str
-    needs: str
-    because: str
-    derivation: str
-
-
-@dataclass(frozen=True, slots=True)
-class FindingRows:
-    """The signs of one finding."""
-
-    title: str
-    rows: Sequence[SignRow]
-    unknown: Sequence[str]
-    founded: str
-
-
-@dataclass(frozen=True, slots=True)
 class DiagnosisView:
     """A Diagnosis in the form of the templates."""
 
@@ -333,7 +230,6 @@ class DiagnosisView:
     scale: Markup
     who: WaitersTotals | None
     checked: CheckedView
-    findings: Sequence[FindingRows]
     charts: Sequence[Markup]
     printed: bool
     """Whether the figures are from a printed report, and so from its sections."""
@@ -369,7 +265,6 @@ def diagnosis_view(
         scale=_scale(finding),
         who=waiters_totals(diagnosis),
         checked=checked_view(diagnosis, finding, shared, printed),
-        findings=[_signs(finding) for finding in diagnosis.findings],
         charts=[_chart(figure) for figure in figures],
         printed=printed,
         logged=logged_lines(diagnosis),
@@ -381,7 +276,7 @@ def _steps(links: Sequence[ChainLink], state: str, finding: Finding | None = Non
     shown = [link for link in links if len(links) <= FULL or link.kind != "sign"]
     steps = [_step(link, state) for link in shown]
     return [
-        replace(step, name=words.uncapped(finding.name), closest=in_words(closest(finding)))
+        replace(step, name=within(finding.name), closest=words.in_words(closest(finding)))
         if finding and step.link.kind == "cause"
         else step
         for step in steps
@@ -468,15 +363,6 @@ def _scale(finding: Finding | None) -> Markup:
     return sparklines.scale(
         query.result, bands, sparklines.band_kinds(len(bands)), f"{result}. {said}" if result else said, result
     )
-
-
-def _signs(finding: Finding) -> FindingRows:
-    return FindingRows(finding.title, [_sign(sign) for sign in finding.evidence], finding.unknown, founded(finding))
-
-
-def _sign(sign: Evidence) -> SignRow:
-    value, needs = compared(sign)
-    return SignRow(sign.name or sign.signal, sign.signal, value, in_words(needs), sign.because, sign.derivation)
 
 
 def _chart(bars: Bars) -> Markup:

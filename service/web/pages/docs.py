@@ -12,14 +12,13 @@ from os import PathLike, stat_result
 from pathlib import Path
 
 from fastapi import APIRouter, Depends, HTTPException, Request
-from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from service.web.access import Access
 from service.web.http import FRAME, squeezed
-from service.web.pages.layout import page
+from service.web.pages.layout import page, page_router
 
 # The page of the API: Swagger UI over our own document, served by us, with its own policy.
 #
@@ -34,7 +33,7 @@ DAY = 86400
 
 def api_pages(access: Access) -> APIRouter:
     """GET /api, the page, and its files below /swagger."""
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    router = page_router()
 
     @router.get("/api", dependencies=[Depends(access.reader)])
     def api_page(request: Request) -> Response:

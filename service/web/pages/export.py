@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from collectors.model import Delta
@@ -16,12 +16,11 @@ from service.render.incident import incident_view
 from service.render.summary import SummaryGroup, groups, lines, period
 from service.render.text import as_markdown, causes_shown, common_notes
 from service.state.board import Board
-from service.state.window import BadWindow
 from service.store.repository import Repository
 from service.web import presenters
 from service.web.access import Access
 from service.web.pages.diagnosis import DiagnosisView, diagnosis_view
-from service.web.pages.layout import alone, no_database, page, refused
+from service.web.pages.layout import alone, page, page_router, refused, watched_in
 
 # Diagnoses as one HTML page that you can mail: style and pictures are included, there is no script, and it loads
 # nothing.
@@ -91,13 +90,11 @@ def _whose(diagnosed: DiagnosedInput) -> list[tuple[str, str]]:
 
 def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
     """GET /db/{db}/export.html and …/export.md, and /month."""
-    router = APIRouter(include_in_schema=False, dependencies=[Depends(access.reader)])
+    router = page_router(access.reader)
 
     @router.get("/db/{db}/export.{form}")
     def export(request: Request, db: str, form: str) -> Response:
-        watched = board.refreshed(db)
-        if watched is None:
-            return no_database(request, db, [known.name for known in board])
+        watched = watched_in(board, db)
         if form not in ("html", "md") or watched.current is None or watched.current.delta is None:
             return refused(request, db, 404, f"there is no diagnosis of {db} to export yet; wait for the next poll")
         told = presenters.with_timeline(presenters.diagnosis_of(watched), watched, watched.episodes.open)
@@ -108,11 +105,8 @@ def export_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
     @router.get("/month")
     def printed(request: Request, month: str = "this") -> Response:
-        try:
-            window = month_named(month, datetime.now(UTC))
-        except BadWindow as error:
-            return refused(request, "", 422, str(error))
-        return page(request, "month.html", month=month_of(store, window), frame="base.html")
+        told = month_of(store, month_named(month, datetime.now(UTC)))
+        return page(request, "month.html", month=told, frame="base.html")
 
     return router
 

@@ -1,21 +1,18 @@
-"""GET /find: one list of databases, causes, runbooks and pages of the documentation, by name, title, wait event or cache.
+"""GET /find: one list of databases, causes and runbooks, by name, title, wait event or cache.
 
 The dialog that Ctrl-K opens asks this page for each letter and shows its list, so there is one place that matches, and it
 shows a reader only what the page may. Without script the button is a link to it.
 """
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import HTMLResponse
 from starlette.responses import Response
 
 from rules.base import State
@@ -24,17 +21,13 @@ from rules.waits import SURFACE_EVENTS
 from service.state.board import Board, MonitoredDatabase
 from service.web.access import Access
 from service.web.pages.causes import runbook_lines
-from service.web.pages.docs import SITE
-from service.web.pages.layout import page
+from service.web.pages.layout import page, page_router
 from service.web.presenters import ORDER
 
-Kind = Literal["Database", "Cause", "Runbook", "Documentation"]
-KINDS: Sequence[Kind] = ("Database", "Cause", "Runbook", "Documentation")
+Kind = Literal["Database", "Cause", "Runbook"]
 MOST = 12
 """Of one kind in a list."""
 LONGEST = 200
-INDEX = Path("search", "search_index.json")
-"""The titles of the documentation, below its folder, as `make site` writes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,42 +120,13 @@ def _cause(cause: Cause) -> Place:
     return Place("Cause", cause.name, cause.title, f"/causes/{cause.id}", keys, words)
 
 
-def documentation_places(folder: Path) -> Sequence[Place]:
-    """The pages of the built documentation, then their sections. Empty if it is not built."""
-    file = folder / INDEX
-    try:
-        return _titles(file, file.stat().st_mtime_ns)
-    except (OSError, ValueError, LookupError, TypeError):
-        return ()
-
-
-@lru_cache(2)
-def _titles(file: Path, changed: int) -> Sequence[Place]:
-    """Read once for each build of the site, which `changed` tells apart. Raises OSError, ValueError, LookupError, TypeError."""
-    listed: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["docs"]
-    titles = {one["location"]: str(one["title"]) for one in listed if "#" not in one["location"]}
-    return sorted(_documented(listed, titles), key=lambda place: "#" in place.link)
-
-
-def _documented(listed: Iterable[dict[str, Any]], titles: dict[str, str]) -> Iterator[Place]:
-    for one in listed:
-        location = str(one["location"])
-        if location.startswith("runbooks/"):
-            continue  # they are in the list as runbooks
-        of = titles.get(location.partition("#")[0], "")
-        line = of if "#" in location else ""
-        yield Place("Documentation", str(one["title"]), line, f"/docs/{location}", location.casefold(), line.casefold())
-
-
 def find_pages(board: Board, access: Access) -> APIRouter:
     """GET /find, for those who may read."""
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    router = page_router()
 
     @router.get("/find", dependencies=[Depends(access.reader)])
     def found(request: Request, q: str = Query("", max_length=LONGEST)) -> Response:
-        documented = documentation_places(SITE)
         watched = sorted(map(_database, board.all_refreshed()), key=lambda place: ORDER.index(place.state or "No data"))
-        places = chain(watched, fixed_places(), documented)
-        return page(request, "find.html", q=q, found=find(places, q), undocumented=not documented)
+        return page(request, "find.html", q=q, found=find(chain(watched, fixed_places()), q))
 
     return router

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Request
 from markupsafe import Markup
 from starlette.responses import Response
 
 from rules.cause import catalogue
 from rules.explain.story import LABELS, eased, screen
+from rules.formatting import within
 from service.state.board import LAST_HOUR, Board
 from service.state.window import Window
 from service.store.engine import STORE_ERRORS
@@ -23,40 +23,45 @@ from service.web.charts import sparklines, timeline
 from service.web.charts.svg import Axis
 from service.web.pages import words
 from service.web.pages.history import as_events, happenings
-from service.web.pages.layout import page
+from service.web.pages.layout import page, page_router
 from service.web.presenters import FleetRows
-from service.web.schemas import DatabaseOut, LastMarkOut
+from service.web.schemas import DatabaseOut
 
 # One row of the fleet per database: its state and since when, what is wrong, its cost, its last hour and last change.
 
 RANK = {state: place for place, state in enumerate(words.STATES)}
-LONGEST_MARK = 60
 
 
 @dataclass(frozen=True, slots=True)
 class FleetRow:
-    """A database in the fleet. `share` is of DB time, None if unknown."""
+    """A database in the fleet, as it is `now`. The last hours of all have one `top`."""
 
+    out: DatabaseOut
+    now: datetime
+    top: float
     name: str
     state: str
-    began: datetime | None
-    since: str
-    new: bool
     about: str
     what: str
     do: str
-    share: float | None
-    cost: str | None
-    waiting: str
     cache: str
-    hour: Sequence[float | None]
-    """Share of DB time lost by the minute, oldest first."""
-    marks: sparklines.SparkMarks
-    top: float
-    change: str
-    change_link: str
-    change_note: str
     words: str
+    """What it is found by."""
+
+    @property
+    def share(self) -> float | None:
+        """What it costs, of DB time. None if unknown."""
+        return self.out.impact.share_of_db_time if self.out.impact else None
+
+    @property
+    def waiting(self) -> float:
+        """Sessions that wait, on average."""
+        return (self.out.impact.waiting_sessions if self.out.impact else None) or 0.0
+
+    @property
+    def new(self) -> bool:
+        """Whether its state is younger than an hour."""
+        return self.out.since is not None and self.now - self.out.since < LAST_HOUR
 
     @property
     def bar(self) -> Markup:
@@ -65,9 +70,16 @@ class FleetRow:
     @property
     def spark(self) -> Markup:
         """The last hour as a line. Drawn only for visible rows."""
-        percents = [None if value is None else 100 * value for value in self.hour]
+        percents = [None if value is None else 100 * value for value in self.out.last_hour]
         title = f"{self.name}, share of DB time lost in the last hour: {words.spoken(percents)}"
-        return sparklines.spark(percents, title, self.marks, self.top)
+        begun = None if self.out.since is None else min(max(self._place(self.out.since), 0.0), 1.0)
+        marked = [self._place(self.out.last_mark.at)] if self.out.last_mark else []
+        marks = sparklines.SparkMarks(self.state, begun, tuple(place for place in marked if 0 <= place <= 1))
+        return sparklines.spark(percents, title, marks, self.top)
+
+    def _place(self, at: datetime) -> float:
+        """Where a moment lies in the last hour: 0 to 1, and beyond for one before or after it."""
+        return 1 - (self.now - at) / LAST_HOUR
 
     @property
     def link(self) -> str:
@@ -81,7 +93,7 @@ class FleetRow:
         if sort == "cache":
             return (not self.cache, self.cache, self.name)
         if sort == "since":
-            return (self.began is None, -(self.began.timestamp() if self.began else 0.0), self.name)
+            return (self.out.since is None, -(self.out.since.timestamp() if self.out.since else 0.0), self.name)
         return (RANK[self.state], -self.percents, self.name)
 
     @property
@@ -103,37 +115,14 @@ def _known(hour: Sequence[float | None]) -> Sequence[float]:
 
 def _row(out: DatabaseOut, top: float, now: datetime) -> FleetRow:
     state = words.state_word(out.state)
-    share = out.impact.share_of_db_time if out.impact else None
-    waiting = out.impact.waiting_sessions if out.impact else None
     guard = out.surface if out.surface and state not in words.CALM else out.mechanism
     about = " · ".join(
         part for part in (out.release, guard and guard.replace("-", " "), out.cluster, *out.labels.values()) if part
     )
     what, do = _what(out, state)
     cache = (out.cache or ("result cache" if out.surface == "result-cache" else "")) if state not in words.CALM else ""
-    began = out.since
-    marks = sparklines.SparkMarks(state, _place(began, now), _changes(out.last_mark, now))
-    return FleetRow(
-        name=out.name,
-        state=state,
-        began=began,
-        since=f"{words.clock(began, now)}, {words.length((now - began).total_seconds())}" if began else "",
-        new=began is not None and now - began < LAST_HOUR,
-        about=about,
-        what=what,
-        do=do,
-        share=share,
-        cost=None if share is None else words.share(share),
-        waiting="no session waits" if not waiting or waiting < 0.005 else f"· {words.sessions(waiting)} wait",
-        cache=cache,
-        hour=out.last_hour,
-        marks=marks,
-        top=top,
-        change=_cut(f"{words.clock(out.last_mark.at, now)} {out.last_mark.text}") if out.last_mark else "",
-        change_link=f"/db/{quote(out.name)}/compare?mark={quote(out.last_mark.id)}" if out.last_mark else "",
-        change_note=words.outcome(out.last_mark.outcome) if out.last_mark else "",
-        words=f"{out.name} {words.STATES[state]} {about} {what} {cache}".casefold(),
-    )
+    sought = f"{out.name} {words.STATES[state]} {about} {what} {cache}".casefold()
+    return FleetRow(out, now, top, out.name, state, about, what, do, cache, sought)
 
 
 def _what(out: DatabaseOut, state: str) -> tuple[str, str]:
@@ -156,21 +145,8 @@ def _what(out: DatabaseOut, state: str) -> tuple[str, str]:
     if cause is None:
         return screen("unexplained").title, ""
     if out.confidence == "low":
-        return f"{LABELS['likely']}: {words.uncapped(cause.name)}", LABELS["look"]
+        return f"{LABELS['likely']}: {within(cause.name)}", LABELS["look"]
     return cause.name, f"{LABELS['do']}: {out.do_now or cause.do_now}"
-
-
-def _place(began: datetime | None, now: datetime) -> float | None:
-    """The position of a moment in the last hour, 0 to 1. None if unknown."""
-    return None if began is None else min(max(1 - (now - began) / LAST_HOUR, 0.0), 1.0)
-
-
-def _changes(mark: LastMarkOut | None, now: datetime) -> tuple[float, ...]:
-    return (1 - (now - mark.at) / LAST_HOUR,) if mark and timedelta(0) <= now - mark.at <= LAST_HOUR else ()
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_MARK else f"{text[: LONGEST_MARK - 1]}…"
 
 
 DAY = timedelta(days=1)
@@ -222,9 +198,7 @@ class FleetView:
 
 
 def fleet_pages(board: Board, store: Repository, access: Access) -> APIRouter:
-    router = APIRouter(
-        include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(access.reader)]
-    )
+    router = page_router(access.reader)
 
     known = FleetRows(store)
 
@@ -313,7 +287,11 @@ def _lines(rows: Sequence[FleetRow]) -> Sequence[FleetSentence]:
     )
     if costly:
         worst = [row for row in costly if row.percents == costly[0].percents][:LISTED]
-        cost = f"{worst[0].percents}{words.TIED}% of DB time each" if len(worst) > 1 else f"{worst[0].cost} of DB time"
+        cost = (
+            f"{worst[0].percents}{words.TIED}% of DB time each"
+            if len(worst) > 1
+            else f"{words.share(worst[0].share)} of DB time"
+        )
         lines.append(FleetSentence("Worst: ", _linked(worst), f", {cost}."))
     new = [row for row in rows if row.new and row.state in ("critical", "warning")]
     if new and len(new) < len([row for row in rows if row.state in ("critical", "warning")]):

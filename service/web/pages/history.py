@@ -7,28 +7,27 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse
+from markupsafe import Markup
 from starlette.responses import Response
 
 from rules.changes import MOST as MOST_CHANGES
 from rules.changes import told
-from rules.formatting import rough
+from rules.formatting import rough, sentence
 from service.history.differences import LONGEST, Difference, Differences, differences
 from service.state.board import Board, MonitoredDatabase
 from service.state.episodes import Episode
 from service.state.episodes import told as verdict_told
-from service.state.window import PRESETS, BadWindow, Window, window
-from service.store.engine import STORE_ERRORS
+from service.state.window import PRESETS, Window, window
 from service.store.episodes import Mark
 from service.store.repository import Repository
 from service.web.access import Access
 from service.web.charts import history as history_
 from service.web.charts import timeline
 from service.web.charts.history import usual_lines
-from service.web.charts.svg import Axis, reached, thinned
+from service.web.charts.svg import Axis, Gap, WatchedStretch, reached, thinned
 from service.web.charts.timeline import Event, Overview, overview
-from service.web.pages.layout import GONE, no_database, page, refused
-from service.web.pages.words import NOT_KNOWN, capped, share, state_of
+from service.web.pages.layout import page, page_router, watched_in
+from service.web.pages.words import NOT_KNOWN, share, state_of
 
 MOST = 100
 SIDE = timedelta(minutes=30)
@@ -174,7 +173,7 @@ def differing(found: Differences) -> list[DifferingRows]:
         large = [member for member in members if (member.share_of_difference or 1.0) >= LEAST_PART]
         if members or group.cannot_tell:
             rows = tuple(_difference(member) for member in large[:MOST_MEMBERS])
-            title = capped(group.title) if group.unit in group.title else f"{capped(group.title)}, {group.unit}"
+            title = sentence(group.title) if group.unit in group.title else f"{sentence(group.title)}, {group.unit}"
             shown.append(DifferingRows(title, rows, len(members) - len(rows), group.cannot_tell))
     return shown
 
@@ -192,22 +191,14 @@ def _difference(member: Difference) -> DifferenceRow:
 
 
 def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    router = page_router()
 
     @router.get("/db/{db}/history", dependencies=[Depends(access.reader)])
     def history(request: Request, db: str, begin: str = "-1h", end: str = "now") -> Response:
-        watched = board.refreshed(db)
-        if watched is None:
-            return no_database(request, db, [known.name for known in board])
+        watched = watched_in(board, db)
         now = datetime.now(UTC)
-        try:
-            chosen = window(begin, end, now)
-            asked = begin if end == "now" else ""
-            return page(request, "history.html", asked=asked, **_shown(store, watched, chosen, now))
-        except BadWindow as error:
-            return refused(request, db, 422, str(error))
-        except STORE_ERRORS:
-            return refused(request, db, 503, GONE)
+        asked = begin if end == "now" else ""
+        return page(request, "history.html", asked=asked, **_shown(store, watched, window(begin, end, now), now))
 
     return router
 
@@ -215,9 +206,7 @@ def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: datetime) -> dict[str, Any]:
     drawn = overview(store, watched.name, chosen, watched.map, newest=watched.snapshot)
     happened = happenings(store, watched.name, chosen)
-    axis = Axis(chosen)
     events = [*as_events(happened, min(now, chosen.end)), *change_flags(store, watched.name, chosen)]
-    usual = usual_lines(store, watched.name, chosen)
     home = f"/db/{quote(watched.name)}/history"
     found = None
     if chosen.length <= LONGEST:
@@ -234,18 +223,31 @@ def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: d
         "presets": PRESETS,
         "now": now,
         "happened": happened,
-        "timeline": timeline.events(events, axis, drawn.gaps, home),
-        "charts": [
-            history_.chart(
-                panel, axis, drawn.stretches, drawn.gaps, events, history_.least(panel), usual.get(panel.key, ())
-            )
-            for panel in drawn.panels
-        ],
+        "timeline": timeline.events(events, Axis(chosen), drawn.gaps, home),
+        "charts": charts_of(store, watched.name, drawn, chosen, drawn.gaps, events),
         "columns": [(panel, line) for panel in drawn.panels for line in panel.lines],
         "rows": rows(drawn),
         "spread": any(line.highs for panel in drawn.panels for line in panel.lines),
         "csv": f"/api/v1/databases/{quote(watched.name)}/history?{_asking(drawn)}",
     }
+
+
+def charts_of(
+    store: Repository, database: str, drawn: Overview, window: Window, gaps: Sequence[Gap], events: Sequence[Event]
+) -> list[Markup]:
+    """The charts of a window, with the usual figures of the database. Raises what the store does."""
+    usual, axis = usual_lines(store, database, window), Axis(window)
+    return [
+        history_.chart(panel, axis, drawn.stretches, gaps, events, history_.least(panel), usual.get(panel.key, ()))
+        for panel in drawn.panels
+    ]
+
+
+def cells_of(drawn: Overview, most: int) -> list[tuple[WatchedStretch, tuple[str, ...]]]:
+    """At most so many stretches, the earliest first, with a cell for each line of each chart."""
+    stretches, panels = thinned(drawn.stretches, drawn.panels, most)
+    lines = [line for panel in panels for line in panel.lines]
+    return [(stretch, tuple(reached(line, index) for line in lines)) for index, stretch in enumerate(stretches)]
 
 
 def _asking(drawn: Overview) -> str:
@@ -258,13 +260,7 @@ def _asking(drawn: Overview) -> str:
 
 def rows(drawn: Overview) -> list[HistoryRow]:
     """The figures as a table of at most `ROWS` rows beside the gaps, oldest first."""
-    by = -(-len(drawn.stretches) // ROWS) if drawn.stretches else 1
-    stretches, panels = thinned(drawn.stretches, drawn.panels, by)
-    lines = [line for panel in panels for line in panel.lines]
-    figures = [
-        HistoryRow(stretch.begin, stretch.end, tuple(reached(line, index) for line in lines), None)
-        for index, stretch in enumerate(stretches)
-    ]
+    figures = [HistoryRow(stretch.begin, stretch.end, cells, None) for stretch, cells in cells_of(drawn, ROWS)]
     return sorted(
         [*figures, *(HistoryRow(gap.begin, gap.end, (), gap.why) for gap in drawn.gaps)], key=lambda row: row.begin
     )

@@ -6,28 +6,30 @@ Also the pages of no other subject: errors, the types of problem in REST, sign-i
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from html import escape as html_escape
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import parse_qs, quote
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.routing import APIRoute
 from fastapi.templating import Jinja2Templates
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
 from collectors.release import text_for
+from rules import changes
+from rules.cause import catalogue
 from rules.confirmation import number_of
 from rules.explain.library_cache import MOST_GROUPS, noticeable
 from rules.explain.library_cache import heading as library_cache_heading
 from rules.explain.library_cache import in_words as library_cache_words
-from rules.explain.story import LABELS
-from rules.formatting import count, measured, percent
+from rules.explain.story import LABELS, founded
+from rules.formatting import count, measured, percent, sentence, within
 from rules.formatting import number as spelled
 from rules.gaps import section_of
 from rules.hangs.words import (
@@ -49,15 +51,16 @@ from rules.remedy import OF_MISSES, PLATFORMS, Texts, where
 from service.config.logs import Audit
 from service.escape import pasted, visible
 from service.history.month import hours
-from service.render.parts import OF_A_FINDING, of_each_instance, on_platform
-from service.state.board import Board
-from service.state.window import PRESETS, iso
-from service.web.access import SESSION, Access
+from service.render.parts import CLOSE, OF_A_FINDING, of_each_instance, on_platform
+from service.state.board import Board, MonitoredDatabase
+from service.state.episodes import in_words
+from service.state.window import PRESETS, BadWindow, iso
+from service.store.engine import STORE_ERRORS
+from service.web.access import SESSION, Access, AccessRule
 from service.web.api.common import TYPES
 from service.web.charts import sparklines
 from service.web.http import squeezed
 from service.web.pages import words
-from service.web.pages.words import capped
 from service.web.sessions import SESSION_SECONDS
 
 HERE = Path(__file__).parents[1]
@@ -120,19 +123,30 @@ def _seen(value: object) -> object:
     return Markup(shown) if isinstance(value, Markup) else shown
 
 
+def address_at(db: str, moment: datetime) -> str:
+    """The address of a database's page as it was at a moment."""
+    return f"/db/{quote(db)}?at={quote(iso(moment))}"
+
+
 FILTERS: Mapping[str, Callable[..., str]] = {
     "count": count,
+    "cause_name": lambda cause: known.name if (known := catalogue().get(cause)) else cause,
+    "founded": founded,
     "measured": lambda figure: measured(figure.value, figure.unit),
     "percent": percent,
     "section": section_of,
     "spelled": spelled,
     "number_of": number_of,
+    "sentence": sentence,
     "ticked": ticked,
+    "address_at": address_at,
     "breakable": breakable,
     "filled_in": filled_in,
     "for_release": for_release,
     "on_platform": on_platform,
     "where": where,
+    "why_verdict": lambda verdict: in_words(verdict)[1],
+    "within": within,
     "chain_heading": heading,
     "library_cache_heading": library_cache_heading,
     "library_cache_words": library_cache_words,
@@ -142,18 +156,22 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "lasted": words.lasted,
     "of_each_instance": of_each_instance,
     "clock": words.clock,
+    "change_clock": changes.clock,
+    "change_order": changes.order,
     "iso": iso,
     "share": words.share,
     "hbar": sparklines.bar,
     "hours": hours,
     "sessions": words.sessions,
     "amount": words.amount,
+    "outcome": words.outcome,
     "plural": words.plural,
     "state_of": words.state_of,
     "state_key": words.state_word,
 }
 templates.env.filters |= FILTERS
 templates.env.filters |= {
+    "against": words.against,
     "tree": tree,
     "entry_of": entry_of,
     "remarks": remarks,
@@ -165,6 +183,8 @@ templates.env.filters |= {
 templates.env.finalize = _seen
 templates.env.globals |= {
     "CHAIN_ACTION": ACTION,
+    "CHANGES": words.CHANGES,
+    "CLOSE": CLOSE,
     "CHAIN_CHECK": CHECK,
     "CHAIN_OLD": NO_COMMAND_NOW,
     "CHAIN_ONLY_IF": ONLY_IF,
@@ -205,11 +225,6 @@ def alone(template: str, at: datetime, **values: object) -> str:
     return templates.env.get_template(template).render(shown | values)
 
 
-def address_at(db: str, moment: datetime) -> str:
-    """The address of a database's page as it was at a moment."""
-    return f"/db/{quote(db)}?at={quote(iso(moment))}"
-
-
 def missing(request: Request, what: str, names: Mapping[str, str], back: tuple[str, str], asked: str = "") -> Response:
     """The page for a missing thing: those of `names` (words → address) that are most similar to `asked`."""
     close = get_close_matches(asked.casefold(), {name.casefold(): name for name in names}, n=3, cutoff=0.5)
@@ -227,6 +242,52 @@ def no_database(request: Request, db: str, watched: Sequence[str]) -> Response:
 def refused(request: Request, db: str, status: int, why: str) -> Response:
     """The page for a request that cannot be answered, with links to go on."""
     return page(request, "refused.html", status, db=db, why=why, presets=PRESETS)
+
+
+class NoDatabase(Exception):
+    """A page asks for a database that is not watched."""
+
+    def __init__(self, watched: Sequence[str]) -> None:
+        super().__init__()
+        self.watched = watched
+
+
+def watched_in(board: Board, db: str) -> MonitoredDatabase:
+    """The database of that name, as it is now. Raises NoDatabase."""
+    if (watched := board.refreshed(db)) is None:
+        raise NoDatabase([known.name for known in board])
+    return watched
+
+
+class PageRoute(APIRoute):
+    """The route of a page, with the pages of what any of them may meet: no such database, a wrong time, a store that is away."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The answer of the route, or one of those."""
+        answer = super().get_route_handler()
+
+        async def answer_or_refuse(request: Request) -> Response:
+            db = request.path_params.get("db", "")
+            try:
+                return await answer(request)
+            except NoDatabase as error:
+                return no_database(request, db, error.watched)
+            except BadWindow as error:
+                return refused(request, db, 422, str(error))
+            except STORE_ERRORS:
+                return refused(request, db, 503, GONE)
+
+        return answer_or_refuse
+
+
+def page_router(*rules: AccessRule) -> APIRouter:
+    """A router for pages, whose readers are held to these rules."""
+    return APIRouter(
+        include_in_schema=False,
+        default_response_class=HTMLResponse,
+        route_class=PageRoute,
+        dependencies=[Depends(rule) for rule in rules],
+    )
 
 
 def _section(path: str) -> str:
@@ -257,7 +318,7 @@ def error_pages(board: Board) -> Callable[[Request, int, str, str], Response | N
             "missing.html",
             status,
             title=title,
-            what=f"{capped(detail).rstrip('.')}.",
+            what=f"{sentence(detail).rstrip('.')}.",
             near=(),
             back="/",
             back_words="All databases",
@@ -286,34 +347,25 @@ async def form_of(request: Request) -> Mapping[str, str]:
 
 # A page for each type of problem in REST. The `type` of a problem is its address.
 
-_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title} · latchscope</title></head>
-<body><main><h1>{title}</h1>{body}<p><a href="/docs/problems">All problems</a></p></main></body></html>"""
-
 
 def problems_pages() -> APIRouter:
     """GET /docs/problems and /docs/problems/{name}. They contain nothing about any database, so nobody needs a token."""
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    router = page_router()
 
     @router.get("/docs/problems")
-    def every_problem() -> HTMLResponse:
-        links = (
-            f'<li><a href="/docs/problems/{name}">{html_escape(kind.title)}</a></li>' for name, kind in TYPES.items()
-        )
-        return _page("Problems", f"<ul>{''.join(links)}</ul>")
+    def every_problem(request: Request) -> Response:
+        return page(request, "problems.html", title="Problems", kinds=TYPES)
 
     @router.get("/docs/problems/{name}")
-    def one_problem(name: str) -> HTMLResponse:
-        kind = TYPES.get(name)
-        if kind is None:
-            return _page("Not found", "<p>There is no problem of that name.</p>", 404)
-        what, cure = html_escape(kind.meaning), html_escape(kind.way_out)
-        return _page(kind.title, f"<p>{what}</p><p><strong>What to do:</strong> {cure}</p>")
+    def one_problem(request: Request, name: str) -> Response:
+        if name not in TYPES:
+            names = {title: f"/docs/problems/{kind}" for kind, (title, _) in TYPES.items()}
+            return missing(
+                request, f"There is no problem {name[:60]}.", names, ("All problems", "/docs/problems"), name
+            )
+        return page(request, "problems.html", title=TYPES[name][0], kinds={name: TYPES[name]})
 
     return router
-
-
-def _page(title: str, body: str, status: int = 200) -> HTMLResponse:
-    return HTMLResponse(_PAGE.format(title=html_escape(title), body=body), status)
 
 
 # Sign-in with a token, and sign-out. Without configured tokens there is nothing to sign in to.
@@ -322,7 +374,7 @@ WRONG = "No token of auth.tokens_file matches. Tokens are case-sensitive; send t
 
 
 def sign_in_pages(access: Access, audit: Audit) -> APIRouter:
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    router = page_router()
 
     @router.get("/sign-in")
     def ask(request: Request, to: str = "/") -> Response:

@@ -2,12 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 from starlette.responses import Response
 
 from service.config.logs import Audit
@@ -17,18 +16,18 @@ from service.render.incident import incident_view
 from service.state.board import Board
 from service.web.access import Access, Caller
 from service.web.api.common import UploadRefused, most_bytes, receive
-from service.web.api.reports import READERS, delete, stored, take
+from service.web.api.reports import READERS, delete, take
 from service.web.http import Bulkhead
 from service.web.pages.diagnosis import diagnosis_view
 from service.web.pages.export import as_html, kept_file
-from service.web.pages.layout import missing, page
+from service.web.pages.layout import missing, page, page_router
 
 LISTED = 200
 
 
 def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) -> APIRouter:
     """The HTML routes below /reports. They need no script: a form, and an answer that is a page."""
-    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+    router = page_router()
 
     received, in_line = _receiver(uploads, access), Bulkhead(READERS)
 
@@ -61,8 +60,8 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
         caller: Annotated[Caller, Depends(access.reader)],
         id: Annotated[list[str], Query(max_length=MOST_FILES)],
     ) -> Response:
-        kept = [stored(partial(uploads.get, each)) for each in id]
-        found = stored(lambda: uploads.story(id))
+        kept = [uploads.get(each) for each in id]
+        found = uploads.story(id)
         if found is None:
             return _gone(request, next((each for each, upload in zip(id, kept, strict=True) if upload is None), id[0]))
         return page(
@@ -79,13 +78,13 @@ def reports_pages(board: Board, uploads: Uploads, access: Access, audit: Audit) 
     def report(
         request: Request, id: str, caller: Annotated[Caller, Depends(access.reader)], known: bool = False
     ) -> Response:
-        found = stored(lambda: uploads.get(id))
+        found = uploads.get(id)
         return _shown(request, board, found, known, caller) if found else _gone(request, id)
 
     @router.get("/reports/{id}/export.html", dependencies=[Depends(access.reader)])
     @in_line
     def export(request: Request, id: str) -> Response:
-        kept, found = stored(lambda: uploads.get(id)), stored(lambda: uploads.again([id], as_html))
+        kept, found = uploads.get(id), uploads.again([id], as_html)
         if kept is None or found is None:
             return _gone(request, id)
         return kept_file(found, "text/html", kept.kept.databases[0], "html")
@@ -153,7 +152,7 @@ def _listed(
         request,
         "reports.html",
         status,
-        reports=stored(lambda: uploads.newest(LISTED)),
+        reports=uploads.newest(LISTED),
         refused=refused,
         deleted=deleted,
         may_upload=caller.role == "operate",

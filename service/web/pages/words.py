@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 
 from rules.base import Bound, UsualBetween
 from rules.changes import ChangeKind
-from rules.formatting import few, percent, rough, sentence, within
-from rules.formatting import listed as listed_in_full
-from rules.model import Severity
+from rules.formatting import compared, few, percent, rough, sentence
+from rules.model import Evidence, RuledOut, Severity
 from service.history.comparison import Outcome
 
 TIED = "\N{NO-BREAK SPACE}"
@@ -38,17 +37,7 @@ PER_TIME = ("sleeps per second", "logons per second")
 
 def outcome(of: Outcome) -> str:
     """The outcome of a mark, in the words of verdicts. Empty if nothing was judged."""
-    return _OUTCOMES.get(of, capped(of))
-
-
-def capped(text: str) -> str:
-    """With a capital letter first."""
-    return sentence(text)
-
-
-def uncapped(text: str) -> str:
-    """For the middle of a sentence."""
-    return within(text)
+    return _OUTCOMES.get(of, sentence(of))
 
 
 def state_of(severity: Severity | str | None, up: bool = True) -> str:
@@ -176,17 +165,20 @@ def usual(between: UsualBetween | None, unit: str) -> str:
     return f"{here}: above {rounded(spelled(between.low, unit)[0])}" if between.low is not None else ""
 
 
+def in_words(needs: str) -> str:
+    """>= 50.0 % → at least 50 %."""
+    return needs.replace(">= ", "at least ").replace("<= ", "at most ").replace(".0 %", " %")
+
+
+def against(found: Evidence | RuledOut) -> tuple[str, str]:
+    """The value of a sign, and what it needs."""
+    value, needs = compared(found)
+    return value, in_words(needs)
+
+
 def plural(count: int, word: str) -> str:
     """1 cause, 2 causes."""
     return f"{count:,}{TIED}{word}{'' if count == 1 else 's'}"
-
-
-def listed(words: list[str], most: int = 3) -> str:
-    """a, b and 2 more."""
-    shown = words[:most]
-    if len(words) > most:
-        return f"{', '.join(shown)} and {len(words) - most} more"
-    return listed_in_full(shown)
 
 
 def spoken(percents: Sequence[float | None]) -> str:

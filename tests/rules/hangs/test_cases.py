@@ -16,7 +16,7 @@ from collectors.model import Rows, Snapshot
 from rules.engine import diagnose
 from rules.hangs.model import Blockers, WaitChain
 from rules.hangs.words import entry_of, in_one_sentence, queries, tree
-from tests.paths import DATA
+from tests.paths import DATA, HANG
 
 HOME = DATA / "hangs-4"
 KILL = "alter system kill session '300,5511,@1' immediate"
@@ -26,7 +26,7 @@ RDS_KILL = "begin rdsadmin.rdsadmin_util.kill(sid => 300, serial => 5511, method
 
 
 class Case(NamedTuple):
-    """What differs from K05, and the right answer: the commands in their order, and what has to be said."""
+    """What differs from examples/hang.json, and the right answer: the commands in their order, and what has to be said."""
 
     holder: Mapping[str, Any]
     said: tuple[str, ...] = ()
@@ -199,7 +199,7 @@ def capture(name: str) -> Capture:
 
 @cache
 def base() -> tuple[Snapshot, Snapshot]:
-    first, last = capture("K05_waits_rdbms_ipc_reply.json").snapshots
+    first, last = load(HANG.read_bytes(), HANG.name).snapshots
     return first, last
 
 
@@ -288,7 +288,6 @@ def test_command_is_given_for_a_minute_after_it_was_seen_that_the_session_holds(
 
 RIGHT = {
     "K01": ("rolls back 180,000 undo blocks", "no second kill", "no restart of the instance"),
-    "K05": ("CKPT, DBWn or LGWR",),
     "K22": ("session 300 on instance 2", "LCK0", "run on instance 2", "gv$ges_blocking_enqueue"),
     "K27": ("a process that died", "v$dead_cleanup", "s.saddr (+) = p.saddr"),
 }

@@ -11,7 +11,6 @@ from service.config import load
 from service.config.load import (
     NotYaml,
     fingerprint,
-    meant,
     own_mistakes,
     password_of,
     refusals,
@@ -108,12 +107,6 @@ def test_aliases_may_repeat_what_a_large_fleet_shares() -> None:
     entries = "\n".join(["- {<<: *usual}"] * 2000)
     text = yaml_text(f"usual: &usual {{user: u, interval: 15s}}\ndatabases:\n{entries}")
     assert len(text.members["databases"]) == 2000
-
-
-def test_near_name_is_offered_and_else_all_there_are() -> None:
-    assert meant("lisen", ["listen", "store"]) == "; did you mean listen?"
-    assert meant("xyz", ["listen", "store"]) == "; the names are: listen, store"
-    assert meant("x", []) == "; the names are: none"
 
 
 def test_settings_of_a_group_and_of_entries_of_a_list_are_found() -> None:

@@ -75,6 +75,10 @@ def test_environment_overrides_the_file(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("LATCHSCOPE_DEFAULTS__INTERVAL", "soon")
     said = refused(tmp_path, "")
     assert "defaults.interval (from LATCHSCOPE_DEFAULTS__INTERVAL in the environment): 'soon' is not a duration" in said
+    monkeypatch.delenv("LATCHSCOPE_DEFAULTS__INTERVAL")
+    twice = '{"name": "a", "dsn": "demo:undo-storm"}'
+    monkeypatch.setenv("LATCHSCOPE_DATABASES", f"[{twice}, {twice}]")
+    assert "databases[1].name: two databases are named a; names are labels and must differ" in refused(tmp_path, "")
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ from service.metrics.exposition import exposition
 from service.state.board import Board, Failure, MonitoredDatabase
 from service.state.episodes import Confirmed
 from service.state.login_gate import LoginStopped
-from service.state.replicas import Lease, SoleLeases
-from service.store.replicas import FleetReader, FleetStatusTable
+from service.state.replicas import Lease, Leases
+from service.store.replicas import FleetStatusTable
 from service.store.repository import Repository
 from service.store.spool import DiskQueue
 from service.store.writer import Writer
@@ -57,13 +57,12 @@ class Pair:
 
     def __init__(self, place: Place) -> None:
         self.store = Repository(place.url)
-        self.status_table = FleetStatusTable(self.store.engine)
-        self.reader = FleetReader(self.store, self.status_table)
+        self.status_table = FleetStatusTable(self.store)
         self.settings = DatabaseSettings(name=NAME, dsn=f"demo:{NAME}")
         self.began = datetime.now(UTC) - timedelta(seconds=POLLS[-1])
         self.owner = MonitoredDatabase(self.settings, 15.0, polled_by="a")
         self.board = Board([MonitoredDatabase(self.settings, 15.0)])
-        self.board.share(RemoteDatabases(self.reader, 0.0).refresh)
+        self.board.share(RemoteDatabases(self.status_table, 0.0).refresh)
         self.status_exchange = StatusExchange(self.status_table)
         self.worker = Worker(self.owner, self, self.store)
 
@@ -147,7 +146,7 @@ def test_refresh_leaves_a_database_owned_meanwhile_alone(pair: Pair) -> None:
     watched = pair.follower
     published, watched.owned = watched.published, True
     pair.poll(44.0)
-    RemoteDatabases(pair.reader, 0.0).refresh([watched], True)
+    RemoteDatabases(pair.status_table, 0.0).refresh([watched], True)
     assert watched.published is published
 
 
@@ -171,9 +170,9 @@ def test_follower_keeps_what_it_knows_while_the_store_is_away(pair: Pair, caplog
     StatusExchange(Away()).publish([pair.owner], lambda name: None)
 
 
-def actions(pair: Pair, leases: SoleLeases | None = None, messenger: object = None) -> OperatorActions:
+def actions(pair: Pair, leases: Leases | None = None, messenger: object = None) -> OperatorActions:
     """Those of the replica that does not poll."""
-    return OperatorActions(pair, leases or SoleLeases("b"), lambda name: None, messenger or pair.status_table)  # type: ignore[arg-type]
+    return OperatorActions(pair, leases or Leases("b"), lambda name: None, messenger or pair.status_table)  # type: ignore[arg-type]
 
 
 def test_requests_to_the_owner_are_carried_out_once(pair: Pair) -> None:
@@ -208,7 +207,7 @@ def test_confirmation_run_by_a_follower_counts_for_the_owner(pair: Pair) -> None
 
 
 def test_action_running_on_another_replica_is_refused_and_one_that_cannot_reach_the_owner_says_so(pair: Pair) -> None:
-    class Taken(SoleLeases):
+    class Taken(Leases):
         def acting(self, database: str) -> Any:
             return nullcontext(False)
 
@@ -246,7 +245,7 @@ def test_action_logs_in_nowhere_after_the_owner_reported_a_refused_login(pair: P
 def crew_of(pair: Pair, tmp_path: Path) -> WorkerFactory:
     writer = Writer(pair.store, DiskQueue(tmp_path / "spool", 2**20))
     continued = lambda taken: resume(taken, pair.store, writer)  # noqa: E731
-    return WorkerFactory(pair, writer, Settings(), continued, pair.reader, PollScheduler())
+    return WorkerFactory(pair, writer, Settings(), continued, pair.status_table, PollScheduler())
 
 
 def test_successor_continues_where_the_previous_owner_stopped(pair: Pair, tmp_path: Path) -> None:

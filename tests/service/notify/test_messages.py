@@ -32,6 +32,7 @@ from service.notify.messages import (
 from service.state.board import AT_LEAST_SECONDS, MISSED_POLLS, Board, Failure, MonitoredDatabase
 from service.state.episodes import Episode
 from service.store.episodes import LoggedChange
+from service.store.record import row_of
 from service.store.repository import Repository
 from tests.service.receiver import Receiver, receiver
 from tests.service.stage import Stage
@@ -127,16 +128,6 @@ def test_episode_is_told_once_for_each_rise_and_resolved_once(tmp_path: Path) ->
             assert (one.metric("told"), one.metric("failed"), one.metric("gave_up")) == (len(said), 0, 0)
 
 
-def test_thread_tells_what_comes_and_ends_when_asked(tmp_path: Path) -> None:
-    with receiver() as to, running(tmp_path, to) as one:
-        one.channel.start()
-        write(one.store, change())
-        one.channel.wake()
-        to.wait(taken=1)
-        assert one.channel.thread.alive
-    assert not one.channel.thread.alive
-
-
 def test_episode_that_grows_into_its_severity_is_told_then(tmp_path: Path) -> None:
     with receiver() as to, running(tmp_path, to, min_severity="critical") as one:
         write(one.store, change(), change("worse", severity="critical"))
@@ -230,17 +221,6 @@ def test_address_that_cannot_be_used_is_said_and_mended_without_a_restart(tmp_pa
         file.write_text(good, encoding="utf-8")
         one.work()
         assert len(to.taken) == 1 and "secret-word" not in written.getvalue()
-
-
-def test_what_is_given_up_is_an_error_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with receiver(500) as to, running(tmp_path, to, pace=replace(QUICK, patience=timedelta())) as one:
-        write(one.store, change())
-        one.work()
-        assert one.outcomes() == [("begin", "gave up")] and one.metric("gave_up") == 1
-    (said,) = [each.getMessage() for each in caplog.records if each.levelno == logging.ERROR]
-    assert said.startswith(
-        "notification chat: gave up on begin of undo-segments on erp1 after 1 attempts: Failed to send"
-    )
 
 
 def test_two_processes_send_one_message(tmp_path: Path) -> None:
@@ -461,7 +441,7 @@ def test_database_that_left_the_configuration_ends_what_was_told_of_it(tmp_path:
         OutageWatch(watched.board, one.store).do(after(AT_LEAST_SECONDS))
         write(one.store, change())
         with one.store.engine.begin() as connection:
-            one.store.episodes.write(connection, [build.row_of(episode(name)) for name in ("erp1", "stays")])
+            one.store.episodes.write(connection, [row_of(episode(name)) for name in ("erp1", "stays")])
         one.work()
         board = Board([MonitoredDatabase(DatabaseSettings(name="stays", dsn="demo:healthy-19c"), 15.0)])
         for _ in range(2):

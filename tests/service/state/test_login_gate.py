@@ -18,7 +18,7 @@ from rules.cause import catalogue
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase
 from service.state.login_gate import LoginGate, LoginStopped, gates_of
-from service.state.replicas import SoleLeases
+from service.state.replicas import Leases
 from service.store.engine import make_engine, upgrade
 from service.store.refused_logins import StoredRefusals
 from service.store.tables import REFUSED_LOGINS
@@ -55,7 +55,7 @@ class Watch:
         self.watched = MonitoredDatabase(database, 15.0)
         connector = Connector(QUICK)
         self.worker = Worker(self.watched, connector, Kept([]))
-        self.actions = OperatorActions(connector, SoleLeases("a"), lambda name: self.worker, None)
+        self.actions = OperatorActions(connector, Leases("a"), lambda name: self.worker, None)
         if session:
             within(HANGS, self.worker.step)
             assert self.watched.up

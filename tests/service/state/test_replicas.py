@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from service.fleet.build import fleet_backend
-from service.state.replicas import Lease, LeasesLost, SoleLeases
+from service.state.replicas import Lease, Leases, LeasesLost
 from service.store.replicas import SharedLeases, key_of
 from service.store.repository import Repository
 from tests.oracle_standin.deadline import HANGS
@@ -122,7 +122,7 @@ def test_sqlite_store_gives_all_leases_to_its_one_process_and_refuses_a_second_i
     url = f"sqlite:///{tmp_path}/store.db"
     store = Repository(url)
     mine = fleet_backend(url, store, "a", None, 15.0)
-    assert isinstance(mine.leases, SoleLeases) and mine.status_table is None
+    assert isinstance(mine.leases, Leases) and mine.status_table is None
     assert [one.held() for one in mine.leases.take(DATABASES)] == [True] * 3
     assert set(mine.leases.look(DATABASES).owners) == set(DATABASES)
     databases = "databases: [{name: erp, dsn: 'demo:healthy-19c'}]"

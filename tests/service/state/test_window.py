@@ -5,7 +5,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from service.state.window import LONGEST, BadWindow, Window, moment, parted, window
+from service.state.window import LONGEST, BadWindow, Window, moment, parse_window, window
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -47,13 +47,13 @@ def test_window_refuses_what_is_no_time_and_impossible_bounds(begin: str, end: s
         window(begin, end, NOW)
 
 
-def test_parted_reads_begin_and_end_from_one_word() -> None:
-    told = parted("-2h..-1h", NOW)
+def test_window_reads_begin_and_end_from_one_word() -> None:
+    told = parse_window("-2h..-1h", NOW)
     assert told == Window(NOW - timedelta(hours=2), NOW - timedelta(hours=1))
-    assert parted(told.dots, NOW) == told
+    assert parse_window(told.dots, NOW) == told
     for bad in ("-2h", "..-1h", ""):
         with pytest.raises(BadWindow, match=r"begin\.\.end"):
-            parted(bad, NOW)
+            parse_window(bad, NOW)
 
 
 def test_window_can_be_moved_scaled_and_written_as_a_query() -> None:

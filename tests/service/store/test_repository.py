@@ -16,8 +16,9 @@ from collectors.model import Delta, Missing, Rows, Snapshot
 from rules.model import Diagnosis
 from service.config.settings import HistorySettings
 from service.store import upkeep
+from service.store.engine import StoreError
 from service.store.record import record_of
-from service.store.repository import Repository, StoreError
+from service.store.repository import Repository
 from service.store.tables import NaiveTime
 from tests.service.stage import Stage, diagnoses, write_poll
 from tests.service.stores import Place

@@ -9,7 +9,6 @@ from itertools import product
 import pytest
 from sqlalchemy import func, select
 
-from collectors.model import NotComparable
 from rules.cause import catalogue
 from rules.changes import Change
 from rules.model import Severity
@@ -19,7 +18,7 @@ from service.store import record as stored
 from service.store.build import ClockCheck, Maintenance
 from service.store.episodes import Baseline
 from service.store.polls import BadCursor
-from service.store.record import current, former, from_bytes, record_of, to_bytes
+from service.store.record import current, former
 from service.store.reports import StoredReportSummary
 from service.store.repository import Repository
 from service.store.rows import Partitions
@@ -144,15 +143,6 @@ def test_changes_are_paged_newest_first_kept_once_and_memory_gets_the_last_day(s
     new, old = (Change(at=now - timedelta(hours=hours), kind="patch", text="p", source="s") for hours in (1, 25))
     put_changes(store, new, old, database="erp3")
     assert list(store.timeline.last_day("erp3")) == [new]
-
-
-def test_changes_survive_the_spool_with_their_poll(store: Repository, stage: Stage) -> None:
-    published = stage.poll("undo-storm", 40)
-    gap = NotComparable("undo-storm", None, "the first poll has nothing to compare with", "wait")
-    record = record_of(published.snapshot, published.diagnosis, PollRecord(gap, happened=(ddl(3),)))
-    assert record is not None
-    store.write([from_bytes(to_bytes(record))])
-    assert store.timeline.between("undo-storm", BEGAN, BEGAN + DAY).items == (ddl(3),)
 
 
 def test_parameter_that_two_polls_show_otherwise_is_kept_with_the_later_poll(store: Repository, stage: Stage) -> None:

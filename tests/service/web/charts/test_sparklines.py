@@ -17,7 +17,6 @@ from service.web.charts.sparklines import (
     bar,
     bars,
     bullet,
-    funnel,
     scale,
     spark,
     spark_top,
@@ -77,13 +76,6 @@ def test_scale_points_at_the_band_the_result_lies_in() -> None:
     pointer = drawing.find("path")
     assert pointer is not None and pointer.get("d", "").startswith(f"M{340 / 6:.1f} ")
     assert ET.fromstring(scale(None, bands, band_kinds(3), "words", "")).find("path") is None
-
-
-def test_funnel_narrows_by_the_share_that_is_left() -> None:
-    rows = [("Requests", 1000.0, ""), ("missed", 500.0, "50 %"), ("slept", 0.0, HOSTILE)]
-    widths = [one.get("width") for one in rects(funnel(rows), "fill")]
-    assert widths == ["970.0", "485.0", "2.0"]
-    assert "<b>" not in funnel(rows)
 
 
 def test_arrow_points_from_before_to_after_on_a_log_scale() -> None:

@@ -108,7 +108,7 @@ def test_top_keeps_the_heaviest_lines_and_joins_the_others_if_they_are_known() -
 
 def test_thinned_takes_weighted_means_and_never_crosses_a_gap() -> None:
     told = [*stretches(0, 10), *stretches(20, length=20), *stretches(100, 110)]
-    joined, (thin,) = thinned(told, [panel(ChartLine("a", (1.0, None, 4.0, 2.0, 8.0)))], 3)
+    joined, (thin,) = thinned(told, [panel(ChartLine("a", (1.0, None, 4.0, 2.0, 8.0)))], 2)
     assert [(one.seconds, (one.begin - BEGAN).total_seconds()) for one in joined] == [(40, 0), (20, 100)]
     assert thin.lines[0].values == ((1.0 * 10 + 4.0 * 20) / 30, 5.0)
 

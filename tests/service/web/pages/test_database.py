@@ -213,12 +213,6 @@ def test_unknown_page_is_404_and_leads_back_or_on(app: Client, path: str, link: 
     assert "content-security-policy" in answer.headers and link in answer.text and "<img" not in answer.text
 
 
-@pytest.mark.parametrize(("path", "accept"), [("/nothing", "*/*"), ("/api/v1/nothing", "text/html")])
-def test_error_is_a_problem_for_programs(app: Client, path: str, accept: str) -> None:
-    program = app.get(path, headers={"accept": accept})
-    assert (program.status_code, program.headers["content-type"]) == (404, "application/problem+json")
-
-
 def test_past_moment_has_an_address_and_a_bad_one_says_why(app: Client, still: Stage) -> None:
     published = still["undo-storm"].published
     assert published is not None and published.snapshot.taken_at is not None

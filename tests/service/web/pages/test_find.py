@@ -1,8 +1,6 @@
-"""The list behind Ctrl-K: what finds what, in which order, for whom, and without the documentation."""
+"""The list behind Ctrl-K: what finds what, in which order, and for whom."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,27 +8,9 @@ from hypothesis import strategies as st
 
 from rules.cause import catalogue
 from service.web.pages.causes import runbook_names
-from service.web.pages.find import INDEX, MOST, Place, documentation_places, find, fixed_places
+from service.web.pages.find import MOST, Place, find, fixed_places
 from tests.service.stage import Client, Stage
 from tests.service.web.pages.test_database import HOSTILE, no_inline
-
-SITE = {
-    "docs": [
-        {"location": "history.html", "title": "The history", "text": "x"},
-        {"location": "history.html#what-it-costs", "title": "What it costs", "text": "x"},
-        {"location": "runbooks/RowCacheHang.html", "title": "RowCacheHang", "text": "x"},
-    ]
-}
-
-
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A built documentation of two titles."""
-    file = tmp_path / INDEX
-    file.parent.mkdir()
-    file.write_text(json.dumps(SITE), encoding="utf-8")
-    monkeypatch.setattr("service.web.pages.find.SITE", tmp_path)
-    return tmp_path
 
 
 @pytest.fixture(scope="module")
@@ -53,15 +33,13 @@ def links(app: Client, asked: str) -> list[str]:
         ("UNDO-ST", "/db/undo-storm"),
         ("RowCacheHang", "/runbooks/RowCacheHang"),
         ("cache hang", "/runbooks/RowCacheHang"),
-        ("the history", "/docs/history.html"),
-        ("costs", "/docs/history.html#what-it-costs"),
     ],
 )
-def test_a_name_or_its_beginning_finds_it_first(app: Client, site: Path, asked: str, first: str) -> None:
+def test_a_name_or_its_beginning_finds_it_first(app: Client, asked: str, first: str) -> None:
     assert links(app, asked)[0] == first
 
 
-def test_a_cache_and_a_wait_event_find_their_causes(app: Client, site: Path) -> None:
+def test_a_cache_and_a_wait_event_find_their_causes(app: Client) -> None:
     for cause in catalogue().values():
         for name in cause.caches:
             by_cache = [one.link for one in fixed_places() if f" {name.casefold()} " in f" {one.keys} "]
@@ -74,15 +52,14 @@ def test_a_cache_and_a_wait_event_find_their_causes(app: Client, site: Path) -> 
     assert "/db/undo-storm" in links(app, "dc_rollback_segments"), "a database is found by its hot cache"
 
 
-def test_all_that_an_empty_question_finds_begins_with_the_worst_database(app: Client, site: Path) -> None:
+def test_all_that_an_empty_question_finds_begins_with_the_worst_database(app: Client) -> None:
     found = links(app, "")
     states = {one["name"]: one["state"] for one in app.get("/api/v1/databases").json()}
     worst = next(one for one in ("Critical", "Warning", "Notice", "Fine", "No data") if one in states.values())
     assert states[found[0].removeprefix("/db/")] == worst
     kinds = {one.split("/")[1] for one in found}
-    assert kinds == {"db", "causes", "runbooks", "docs"}
+    assert kinds == {"db", "causes", "runbooks"}
     assert sum(one.startswith("/runbooks/") for one in found) == min(MOST, len(runbook_names()))
-    assert not [one for one in found if one.startswith("/docs/runbooks")], "they are listed as runbooks"
 
 
 @pytest.mark.parametrize(
@@ -107,30 +84,17 @@ def test_a_better_match_of_any_kind_comes_before_a_worse_one() -> None:
         Place("Database", "erp", "", "/words", "", "the undo of erp"),
         Place("Cause", "Segments", "", "/keys", "undo", ""),
         Place("Runbook", "GrowingUndo", "", "/inside"),
-        Place("Documentation", "Undo segments", "", "/begins"),
-        Place("Documentation", "Undo", "", "/whole"),
+        Place("Cause", "Undo segments", "", "/begins"),
+        Place("Runbook", "Undo", "", "/whole"),
     ]
     order = ["/whole", "/begins", "/inside", "/keys", "/words"]
     assert [one.link for one in find(places, "undo").places] == order
 
 
-def test_page_says_what_is_not_there_and_shows_no_question_as_markup(app: Client, site: Path) -> None:
+def test_page_says_what_is_not_there_and_shows_no_question_as_markup(app: Client) -> None:
     assert "Nothing has all of these words" in app.get("/find?q=zzzz").text
-    assert "documentation is not built" not in app.get("/find").text
-    (site / INDEX).unlink()
-    assert "documentation is not built here" in app.get("/find").text
     assert app.get("/find", params={"q": "x" * 201}).status_code == 422
     text = app.get("/find", params={"q": HOSTILE}).text
     assert no_inline(text) and HOSTILE not in text
     for path in ("/", "/db/undo-storm", "/causes", "/nothing"):
         assert 'href="/find" data-find>Find' in app.get(path, headers={"Accept": "text/html"}).text, path
-
-
-@pytest.mark.parametrize("broken", ["", "{}", "[]", '{"docs": [{}]}', '{"docs": 3}', '{"docs": ["x"]}'])
-def test_damaged_index_lists_no_documentation_and_a_new_build_is_noticed(site: Path, broken: str) -> None:
-    (site / INDEX).write_text(broken, encoding="utf-8")
-    assert documentation_places(site) == ()
-    (site / INDEX).write_text(json.dumps(SITE), encoding="utf-8")
-    assert len(documentation_places(site)) == 2
-    (site / INDEX).write_text(json.dumps({"docs": SITE["docs"][:1]}), encoding="utf-8")
-    assert len(documentation_places(site)) == 1

@@ -9,9 +9,9 @@ import pytest
 from rules.formatting import rough
 from rules.model import Severity
 from service.history.baselines import WEEK
-from service.notify.build import row_of
 from service.state.episodes import Episode
 from service.store.episodes import Baseline
+from service.store.record import row_of
 from service.store.repository import Repository
 from tests.service.stage import BEGAN, Client, Stage
 from tests.service.web.pages.test_database import HOSTILE, no_inline
