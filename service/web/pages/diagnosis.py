@@ -194,14 +194,11 @@ FULL = 7
 class ChainStep:
     """One link as the page shows it: words above, the number, words below, a picture, and its details."""
 
-    verb: str
     name: str
-    code: bool
     number: str
     unit: str
     below: str
     picture: Markup
-    opens: str
     link: ChainLink
     bound: str
     usual: str
@@ -290,14 +287,11 @@ def _step(link: ChainLink, state: str) -> ChainStep:
     usual = words.usual(link.usual, link.unit)
     kinds = [kind for kind, holds in (("cause", link.kind == "cause"), ("unsure", not link.certain)) if holds]
     return ChainStep(
-        verb=link.verb,
         name=link.name,
-        code=link.code,
         number=number,
         unit=f"of {link.of}" if link.of else unit,
         below=_below(link, usual),
         picture=_picture(link, state),
-        opens="How do we know" if link.certain else "What is missing",
         link=link,
         bound=words.bound(link.bound, link.unit, link.value),
         usual=usual,

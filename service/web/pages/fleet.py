@@ -161,13 +161,8 @@ SORTS = ("cost", "since", "name", "cache")
 LISTED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class FleetSentence:
-    """A sentence of the summary with links in it."""
-
-    before: str
-    links: Sequence[tuple[str, str]]
-    after: str
+Sentence = tuple[str, Sequence[tuple[str, str]], str]
+"""A sentence of the summary: its begin, links as words and address, and its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +171,7 @@ class FleetView:
 
     sentence: str
     title: str
-    lines: Sequence[FleetSentence]
+    lines: Sequence[Sentence]
     total: int
     tally: Sequence[tuple[str, int]]
     groups: Sequence[tuple[str, Sequence[FleetRow], bool]]
@@ -279,7 +274,7 @@ def _of(some: int, total: int) -> str:
     return f"{some:,} of {total:,} databases" if total > 1 else "The database"
 
 
-def _lines(rows: Sequence[FleetRow]) -> Sequence[FleetSentence]:
+def _lines(rows: Sequence[FleetRow]) -> Sequence[Sentence]:
     """The worst database, those new within the last hour, and those without data."""
     lines = []
     costly = sorted(
@@ -292,13 +287,13 @@ def _lines(rows: Sequence[FleetRow]) -> Sequence[FleetSentence]:
             if len(worst) > 1
             else f"{words.share(worst[0].share)} of DB time"
         )
-        lines.append(FleetSentence("Worst: ", _linked(worst), f", {cost}."))
+        lines.append(("Worst: ", _linked(worst), f", {cost}."))
     new = [row for row in rows if row.new and row.state in ("critical", "warning")]
     if new and len(new) < len([row for row in rows if row.state in ("critical", "warning")]):
-        lines.append(FleetSentence("New in the last hour: ", _linked(new[:LISTED]), "."))
+        lines.append(("New in the last hour: ", _linked(new[:LISTED]), "."))
     silent = [row for row in rows if row.state == "none"]
     if silent and len(silent) < len(rows):
-        lines.append(FleetSentence("No data from ", _linked(silent[:LISTED]), "."))
+        lines.append(("No data from ", _linked(silent[:LISTED]), "."))
     return lines
 
 
