@@ -35,7 +35,7 @@ from service.web.api.databases import attempt
 from service.web.charts import timeline
 from service.web.pages import words
 from service.web.pages.diagnosis import diagnosis_view
-from service.web.pages.history import as_events, cells_of, change_flags, charts_of, happenings, of_mark
+from service.web.pages.history import as_events, cells_of, change_flags, charts_of, of_mark, page_events
 from service.web.pages.layout import (
     HERE,
     form_of,
@@ -208,7 +208,7 @@ def last_hour(
     end = min(at + LAST_HOUR / 2, now) if at else ((last and last.taken_at) or now) + timedelta(milliseconds=1)
     drawn = timeline.overview(store, watched.name, Window(end - LAST_HOUR, end), watched.map, DRAWN, newest=last)
     window = drawn.window if at else _watched(drawn, end)
-    events = [*as_events(happenings(store, watched.name, window), end), *change_flags(store, watched.name, window)]
+    events = [*as_events(page_events(store, watched.name, window), end), *change_flags(store, watched.name, window)]
     gaps = [gap for gap in drawn.gaps if gap.end > window.begin]
     return (charts_of(store, watched.name, drawn, window, gaps, events) if len(drawn.stretches) > 1 else []), drawn
 

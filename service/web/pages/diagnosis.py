@@ -69,13 +69,13 @@ def checked_view(diagnosis: Diagnosis, shown: Finding | None, shared: Sequence[s
     )
 
 
-# Why a database is fine: the funnel from requests to sleeps, and how far its figures are from their bounds.
+# Why a database is fine: the breakdown from requests to sleeps, and how far its figures are from their bounds.
 
 ROOMS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class FunnelView:
+class BreakdownView:
     """Requests, misses and sleeps as a picture."""
 
     title: str
@@ -94,7 +94,7 @@ class RoomView:
     words: str
 
 
-def funnel_view(diagnosis: Diagnosis) -> FunnelView | None:
+def breakdown_view(diagnosis: Diagnosis) -> BreakdownView | None:
     """Requests → missed → slept, if the requests are known."""
     found = diagnosis.funnel
     if found is None or not found.requests:
@@ -106,7 +106,7 @@ def funnel_view(diagnosis: Diagnosis) -> FunnelView | None:
     if found.sleeps is not None:
         rows.append((f"slept, {words.share(found.sleeps / found.requests)}: this is what counts", found.sleeps))
     busy = found.misses is not None and found.misses / found.requests >= 0.05
-    return FunnelView(
+    return BreakdownView(
         title="Why the misses are harmless" if busy else "Requests, and what they cost",
         picture=svg.bars(rows, "Requests, misses and sleeps", f"of {found.of}"),
         words="A miss costs microseconds of processor time. A sleep costs milliseconds and shows as a wait. "
@@ -222,7 +222,7 @@ class DiagnosisView:
     over: str
     parts: Sequence[str]
     """What each trouble costs, where there are several."""
-    funnel: FunnelView | None
+    breakdown: BreakdownView | None
     rooms: Sequence[RoomView]
     scale: Markup
     who: WaitersTotals | None
@@ -257,7 +257,7 @@ def diagnosis_view(
         steps=_steps(diagnosis.chain, card.state, finding),
         over=_over(diagnosis, printed),
         parts=[sentence(part) for part in parts_in_words(diagnosis, diagnosis.troubles)],
-        funnel=funnel_view(diagnosis) if fine else None,
+        breakdown=breakdown_view(diagnosis) if fine else None,
         rooms=room_views(diagnosis) if fine else (),
         scale=_scale(finding),
         who=waiters_totals(diagnosis),

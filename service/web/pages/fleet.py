@@ -22,7 +22,7 @@ from service.web.access import Access
 from service.web.charts import sparklines, timeline
 from service.web.charts.svg import Axis
 from service.web.pages import words
-from service.web.pages.history import as_events, happenings
+from service.web.pages.history import as_events, page_events
 from service.web.pages.layout import page, page_router
 from service.web.presenters import FleetRows
 from service.web.schemas import DatabaseOut
@@ -305,7 +305,7 @@ def _lately(store: Repository, now: datetime) -> dict[str, Any]:
     """The events of any database within a day. The page works without it if the store does not answer."""
     window = Window(now - DAY, now)
     try:
-        events = happenings(store, None, window)
+        events = page_events(store, None, window)
     except STORE_ERRORS:
         return {"happened": None}
     drawn = timeline.events(as_events(events, now, of_many=True), Axis(window))

@@ -67,7 +67,7 @@ class PageEvent:
         )
 
 
-def happenings(store: Repository, database: str | None, window: Window) -> list[PageEvent]:
+def page_events(store: Repository, database: str | None, window: Window) -> list[PageEvent]:
     """The events of a database, or of all, the newest first: at most `MOST` episodes and as many marks."""
     episodes = store.episodes.between(database, window.begin, window.end, limit=MOST).items
     marks = store.marks.between(database, window.begin, window.end, limit=MOST).items
@@ -187,7 +187,7 @@ def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
 def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: datetime) -> dict[str, Any]:
     drawn = overview(store, watched.name, chosen, watched.map, newest=watched.snapshot)
-    happened = happenings(store, watched.name, chosen)
+    happened = page_events(store, watched.name, chosen)
     events = [*as_events(happened, min(now, chosen.end)), *change_flags(store, watched.name, chosen)]
     home = f"/db/{quote(watched.name)}/history"
     found = None
