@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from collectors.model import DeltaSource
 from rules.explain.story import parts_in_words
-from rules.formatting import function_of, number, sentence, within
+from rules.formatting import function_of, sentence, within
 from rules.model import (
     Candidate,
     ChainBar,
@@ -248,6 +248,7 @@ def diagnosis_view(
     fine = card.state in words.CALM
     finding = diagnosis.findings[0] if diagnosis.findings and card.state != "none" else None
     printed = source == "report"
+    query = finding.confirm if finding else None
     return DiagnosisView(
         name=name,
         period=period(diagnosis.basis),
@@ -259,7 +260,9 @@ def diagnosis_view(
         parts=[sentence(part) for part in parts_in_words(diagnosis, diagnosis.troubles)],
         breakdown=breakdown_view(diagnosis) if fine else None,
         rooms=room_views(diagnosis) if fine else (),
-        scale=_scale(finding),
+        scale=sparklines.scale(query.result, [(band.value, band.meaning) for band in query.bands])
+        if query
+        else Markup(""),
         who=waiters_totals(diagnosis),
         checked=checked_view(diagnosis, finding, shared, printed),
         charts=[_chart(figure) for figure in figures],
@@ -345,18 +348,6 @@ def _over(diagnosis: Diagnosis, printed: bool) -> str:
     of = "From the report, over" if printed else "Read left to right. Each link is measured over"
     seconds = f" {words.length(basis.seconds)}" if basis.seconds else " the whole time"
     return f"{of}{seconds}{f' to {basis.end:%H:%M:%S} UTC' if basis.end and not printed else ''}."
-
-
-def _scale(finding: Finding | None) -> Markup:
-    query = finding.confirm if finding else None
-    if query is None or not query.bands:
-        return Markup("")
-    bands = [(band.value, band.meaning) for band in query.bands]
-    result = "" if query.result is None else number(query.result)
-    said = "; ".join(f"from {words.amount(value)}: {meaning}" for value, meaning in bands)
-    return sparklines.scale(
-        query.result, bands, sparklines.band_kinds(len(bands)), f"{result}. {said}" if result else said, result
-    )
 
 
 def _chart(bars: Bars) -> Markup:
