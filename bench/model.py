@@ -24,8 +24,6 @@ EVERY_FIGURE: tuple[Callable[[], Iterable[Judged]], ...] = (
     lambda: acceptance.simulated_latches(340),
     lambda: acceptance.remedied_instances(False),
     lambda: acceptance.remedied_instances(True),
-    lambda: acceptance.remedied_instances(False, 6),
-    lambda: acceptance.remedied_instances(True, 6),
     acceptance.one_fit_and_prediction,
 )
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NoReturn, TypeGuard
 
-from collectors.delta import between, since_startup
+from collectors.delta import Answers, between, since_startup
 from collectors.errors import InputError, cut
 from collectors.model import (
     LARGEST,
@@ -65,6 +65,9 @@ def delta_of(capture: Capture) -> Delta | NotComparable:
     return replace(delta, confirmations=confirmed)
 
 
+# Writing. A column is written once, and a cell that its row lacks is marked, because absent is not null.
+
+
 def dump(capture: Capture) -> str:
     head = {"format": FORMAT, "version": VERSION, "database": capture.database, "source": capture.source}
     snapshots = [dump_snapshot(snapshot) for snapshot in capture.snapshots]
@@ -76,7 +79,13 @@ def dump_snapshot(snapshot: Snapshot) -> dict[str, Any]:
     """One snapshot as JSON members. The store keeps snapshots in the form of capture files."""
     views: dict[str, Any] = {}
     missing: dict[str, Any] = {}
-    for view, reading in snapshot.readings.items():
+    answers = snapshot.readings if isinstance(snapshot.readings, Answers) else None
+    for view in snapshot.readings:
+        if answers and (known := answers.columns(view)):  # most rows of a poll have no names yet, and need none here
+            names = _dumped(view, frozenset(known))
+            views[view] = {"columns": names, "rows": [*zip(*(known[name] for name in names), strict=True)]}
+            continue
+        reading = snapshot.readings[view]
         if isinstance(reading, Missing):
             missing[view] = {"kind": reading.kind, "why": reading.why, "way_out": reading.way_out}
             continue
@@ -102,6 +111,9 @@ def _dump_time(moment: datetime) -> str:
 
 ABSENT = {"absent": True}
 """A cell without a value, in a column where other rows have one."""
+
+
+# Reading. A file may be written by hand, so each mistake is named with its place in the document.
 
 
 def looks_like_capture(data: bytes) -> bool:

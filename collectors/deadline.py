@@ -91,6 +91,9 @@ THREADS = ReusedThreads()
 """The threads of this process for calls of sessions and for polls."""
 
 
+# A call, on a thread of its own or on that of its caller, and who looks after it.
+
+
 class _Borrowed:
     """A call on a borrowed thread."""
 
@@ -206,6 +209,9 @@ def without_turn() -> Iterator[None]:
     finally:
         _here.turn = turn
         turn.resume()
+
+
+# The calls of one session.
 
 
 class SessionCalls:

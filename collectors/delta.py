@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
 from itertools import chain
-from operator import ge
-from typing import Any
+from operator import ge, sub
+from typing import Any, NamedTuple
 
 from collectors.grants import ANYBODY, grant, privilege_on
 from collectors.model import (
@@ -32,7 +32,6 @@ from collectors.model import (
     Value,
     cells,
     number,
-    taker,
 )
 from collectors.registry import collectors
 
@@ -59,55 +58,114 @@ def between(
 # The rows of an answer as they came, without names: enough to see that all goes on as it did.
 
 LARGEST_COUNT = 2**63
+_NUMBERS = (int, float)
 
 
 @dataclass(slots=True)
 class Cells:
-    """The rows of a view in the answer to a group's statement, each with its cells in the order of these columns."""
+    """The rows of a view in the answer to a group's statement, column by column."""
 
     view: str
-    columns: tuple[str, ...]
-    rows: list[tuple[Value, ...]]
+    columns: dict[str, tuple[Any, ...]]
+    """The cells of each row by the name of their column. Those that stay are the same objects from poll to poll."""
     sound: bool = False
     """Whether every cell was seen to be as its column can have it, in these rows or in those that they follow."""
 
     def named(self) -> tuple[Row, ...]:
         """The rows, each by the names of its columns."""
-        return tuple([dict(zip(self.columns, row, strict=True)) for row in self.rows])
+        return _by_name(self.columns)
+
+    @property
+    def many(self) -> int:
+        """How many rows."""
+        return len(next(iter(self.columns.values())))
+
+    @property
+    def negative(self) -> bool:
+        """Whether a counter is below zero that cannot be."""
+        counted = (self.columns[name] for name in _kinds(self.view, (*self.columns,)).unsigned)
+        return any(isinstance(cell, _NUMBERS) and cell < 0 for cells in counted for cell in cells)
 
     def follow(self, before: "Cells") -> bool:
         """Whether they are the same rows as before, each number is one, and each counter is sound and has not fallen."""
-        names, now, levels = self._by_kind()
-        named, was, _ = before._by_kind()
-        if not before.sound or names != named or {*self.columns} != {*before.columns}:
+        columns, then = self.columns, before.columns
+        if not before.sound or columns.keys() != then.keys():
             return False
+        kinds = _kinds(self.view, (*columns,))
+        moved = [name for name in columns if columns[name] != then[name]]
+        if not kinds.names.isdisjoint(moved):
+            return False
+        now, was = ([*chain.from_iterable([side[n] for n in moved if n in kinds.counters])] for side in (columns, then))
         if None in now or None in was:
             if [cell is None for cell in now] != [cell is None for cell in was]:
                 return False
             now, was = ([cell for cell in each if cell is not None] for each in (now, was))
+        levels = chain.from_iterable([columns[name] for name in moved if name in kinds.levels])
         every = [*now, *(cell for cell in levels if cell is not None)]
         self.sound = (
             {*map(type, every)} <= {int, float}
             and (not every or -LARGEST_COUNT <= min(every) <= max(every) <= LARGEST_COUNT)
+            and (total := sum(every)) == total  # else one is not a number
             and all(map(ge, now, was))
-            and min(was, default=0) >= 0
         )
+        if self.sound:
+            columns.update({name: then[name] for name in columns.keys() - moved})
         return self.sound
 
-    def _by_kind(self) -> list[list[Any]]:
-        """All names and texts, all counters that never fall, and all other numbers, each row by row."""
-        return [[*chain.from_iterable(map(take, self.rows))] for take in _takers(self.view, self.columns)]
+    def risen(self, before: "Cells", name: str) -> Sequence[Any]:
+        """A column, a counter as its change since the rows that these follow; NULL where that is unknown."""
+        now = self.columns[name]
+        if name not in collectors()[self.view].counters:
+            return now
+        try:
+            return [*map(sub, now, before.columns[name])]
+        except TypeError:
+            return [None if cell is None else cell - was for was, cell in zip(before.columns[name], now, strict=True)]
+
+    def since(self, before: "Cells") -> tuple[Row, ...]:
+        """The rows by name, each counter as its change since the rows that these follow, if that is known."""
+        told = {name: self.risen(before, name) for name in self.columns}
+        unknown = [name for name in collectors()[self.view].counters if None in told.get(name, ())]
+        rows = _by_name(told)
+        for row in rows:
+            for name in unknown:
+                if row[name] is None:
+                    del row[name]
+        return rows
+
+
+def _by_name(columns: Mapping[str, Sequence[Any]]) -> tuple[dict[str, Any], ...]:
+    return tuple([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+
+
+@lru_cache(4096)
+def _same(cells: tuple[str, ...]) -> tuple[str, ...]:
+    """One object for all databases that have these names."""
+    return cells
+
+
+class _Kinds(NamedTuple):
+    """The columns of a view: names, texts and times; counters, and those that are never below zero; all other numbers."""
+
+    names: frozenset[str]
+    counters: frozenset[str]
+    unsigned: frozenset[str]
+    levels: frozenset[str]
 
 
 @lru_cache(1024)
-def _takers(view: str, columns: tuple[str, ...]) -> list[Callable[[Any], tuple[Any, ...]]]:
-    kinds: tuple[list[int], ...] = ([], [], [])
-    for place, name in enumerate(columns):
-        column = collectors()[view].column(name)
-        counts = column.kind is ColumnKind.COUNTER and not column.signed
-        named = column.kind in (ColumnKind.KEY, ColumnKind.TEXT) or column.unit == "date"
-        kinds[1 if counts else 0 if named else 2].append(place)
-    return [taker(tuple(places)) for places in kinds]
+def _kinds(view: str, columns: tuple[str, ...]) -> _Kinds:
+    of = [collectors()[view].column(name) for name in columns]
+    named = [one for one in of if one.kind in (ColumnKind.KEY, ColumnKind.TEXT) or one.unit == "date"]
+    counted = [one for one in of if one.kind is ColumnKind.COUNTER]
+    unsigned, levels = [one for one in counted if not one.signed], [one for one in of if one not in (*named, *counted)]
+    return _Kinds(*(frozenset(one.name for one in each) for each in (named, counted, unsigned, levels)))
+
+
+@lru_cache(1024)
+def _once(views: tuple[str, ...]) -> Mapping[str, None]:
+    """The views in order, as one object for all polls that read them."""
+    return dict.fromkeys(views)
 
 
 class Answers(MadeOnRequest[Reading]):
@@ -117,13 +175,28 @@ class Answers(MadeOnRequest[Reading]):
         self, known: Mapping[str, Reading], of: Mapping[str, Cells], check: Callable[[str, tuple[Row, ...]], Reading]
     ) -> None:
         """`check`: makes the reading of a view of its rows by name."""
-        super().__init__({**known, **of}, self._named, known, of)
+        super().__init__(_once((*known, *of)), self._named, known, of)
         self._check = check
 
     def _named(self, view: str) -> Reading:
-        reading, cells = self._check(view, self.of[view].named()), self.of[view]
-        cells.sound = isinstance(reading, Rows) and not reading.notes and len(reading.rows) == len(cells.rows)
+        cells = self.of[view]
+        if self.columns(view):  # a level in time, which no view with counters has, has a bound of its own
+            return Rows(view, cells.named())
+        reading = self._check(view, cells.named())
+        whole = isinstance(reading, Rows) and not reading.notes and len(reading.rows) == cells.many
+        cells.sound = whole and not cells.negative
+        names = ((name, cells.columns[name]) for name in collectors()[view].names & cells.columns.keys())
+        cells.columns.update({name: _same(each) for name, each in names if {*map(type, each)} == {str}})
         return reading
+
+    def columns(self, view: str) -> Mapping[str, Sequence[Value]] | None:
+        """The cells of a view by column, where nothing has to be mended in them. None of a view that no group gave."""
+        cells = self.of.get(view)
+        return cells.columns if cells and cells.many and cells.sound and collectors()[view].counters else None
+
+    def release(self) -> None:
+        """The same without sessions, whose rows a Delta has too: they are other ones at each poll, and are looked at again."""
+        self._made = {view: reading for view, reading in self._made.items() if collectors()[view].momentary}
 
     def beside(self, more: Mapping[str, Reading]) -> "Answers":
         """The same with these readings, which were asked for by themselves."""
@@ -138,13 +211,8 @@ def changes_of(delta: Delta, view: str, names: tuple[str, ...]) -> list[tuple[An
     if pair is None:
         reading = delta.read(view)
         return cells(reading.rows, names) if isinstance(reading, Changes) else None
-    told = []
-    for name in names:
-        was, now = ([row[side.columns.index(name)] for row in side.rows] for side in pair)
-        if name in collectors()[view].counters:
-            now = [None if cell is None else cell - before for before, cell in zip(was, now, strict=True)]
-        told.append(now)
-    return [*zip(*told, strict=True)]
+    was, now = pair
+    return [*zip(*[now.risen(was, name) for name in names], strict=True)]
 
 
 def _cells(snapshot: Snapshot | None) -> Mapping[str, Cells]:
@@ -303,7 +371,11 @@ def _delta(
     oddities: list[Oddity] = []
 
     def changes(view: str) -> Changes | Missing:
-        collector, after = collectors()[view], later.readings.get(view)
+        collector = collectors()[view]
+        if collector.counters and view in going_on:
+            before_cells, cells = going_on[view]
+            return Changes(view, cells.since(before_cells))
+        after = later.readings.get(view)
         if after is None or isinstance(after, Missing):
             return after or _not_captured(collector, later.release)
         before = None if earlier is None or collector.momentary or collector.sampled else earlier.read(view)

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from textwrap import wrap
 from typing import Literal, get_args
 
+from collectors import template_beside
 from collectors.commands import command
 from collectors.model import Collector, Row, Snapshot, number, text
 from collectors.registry import collectors
@@ -199,12 +200,6 @@ NOTHING_IS_REPLACED = (
 )
 """The comment above the `create view` statement, which on purpose replaces nothing."""
 
-UP_TO_12_1 = (
-    "-- For releases up to 12.1 only. From 12.2 on mutexes guard the row cache: leave out the next two statements there,\n"
-    "-- or print the script of your release, such as `latchscope grants --for 19c`, which has none of them."
-)
-"""Which databases need the view over x$kqrst."""
-
 ANYBODY = "<user>"
 """Placeholder for the user in the grants that a poll names. The poll does not know which user it runs as."""
 
@@ -221,9 +216,6 @@ READ_SINCE = "12.1.0.2"
 """The first release with READ. SELECT also allows `select … for update` and `lock table`; READ allows queries only."""
 RDSADMIN: tuple[DatabaseKind, ...] = ("rds", "rds-cdb")
 """Where rdsadmin passes on what the master user has, which is SELECT."""
-QUIET_HOUR = """\
--- Run it in a quiet hour, never during an incident. A direct grant or revoke invalidates the cursors that depend on the
--- object, so every statement over these views is parsed again, and a hard parse needs the dictionary cache."""
 
 
 def privilege(kind: DatabaseKind, release: str | None = None) -> Literal["read", "select"]:
@@ -281,15 +273,44 @@ def grants_script(
 
     `asks`: SQL*Plus asks for the password. Otherwise the caller of the script has defined `latchscope_password`.
 
-    `release`: the release that stood for the kind, such as 19c, which the script names.
+    `release`: the release that stood for the kind, such as 19c, which the script names. Raises WithheldError for a user whose
+    name is none that latchscope creates.
     """
-    name = grantee(user, kind)
-    asking = (
-        "-- Any password but one with a double quote in it.",
-        f"accept latchscope_password char prompt 'Password of the new user {name}: ' hide",
+    name, opens_x_tables = command("{user:own}", user=grantee(user, kind)), latch and TRAITS[kind].opens_x_tables
+    older, newer = _is_older(kind, release), _may_have_containers(kind, release)
+    optional = [each for each in collectors().values() if each.optional and each.granted_on and not each.for_changes]
+    # One for each object: two collectors may read the same view.
+    polled = {each.granted_on: each for each in collectors().values() if each.granted_on and not each.optional}
+    in_hangs, of_changes = _wanted_in_hangs(kind, release), _read_for_changes(kind, release)
+    newer_changes = _newer_for_changes() if older and newer else []
+    return template_beside(__file__).render(
+        user=name,
+        kind=kind,
+        release=release,
+        asks=asks,
+        latch=latch,
+        traits=TRAITS[kind],
+        on_rds=kind in RDSADMIN,
+        privilege=privilege(kind, release),
+        read_since=READ_SINCE,
+        most_sessions=MOST_SESSIONS,
+        older=older,
+        newer=newer,
+        nothing_is_replaced=NOTHING_IS_REPLACED,
+        granted=lambda objects: "\n".join(grant_lines(objects, kind, name, release)),
+        polled=[
+            (each.view, grant(each, name, kind, release))
+            for each in polled.values()
+            if opens_x_tables or not each.view.startswith("x$")
+        ],
+        on_request=ON_REQUEST,
+        of_containers=[each.granted_on for each in optional if each.every_seconds or not each.on_request],
+        in_hangs=in_hangs,
+        newer_in_hangs=_newer_in_hangs(kind, release),
+        analysed=[each.granted_on for each in optional if each.on_request and each.setting],
+        changes=[each for each in of_changes if each not in (*in_hangs, *newer_changes)],
+        newer_changes=newer_changes,
     )
-    grants = (*_grants(kind, name, latch, release), *_afterwards(kind, latch))
-    return "\n".join((*_head(kind, name, release), *(asking if asks else ()), *_user(kind, name), *grants)) + "\n"
 
 
 def confirming_script(
@@ -348,97 +369,6 @@ def _serving(
             yield from grant_lines([view], kind, user, release)
 
 
-def _head(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
-    traits = TRAITS[kind]
-    if release is None:
-        yield f"-- latchscope on {traits.where}."
-    elif kind == "cdb":
-        yield f"-- latchscope on {release}, a container database. Without containers run what --for non-cdb prints."
-    else:
-        yield f"-- latchscope on {release}, which has no containers."
-    yield f"-- Run it as {traits.run_as}, in SQL*Plus. It makes {user}, who can only read."
-    yield QUIET_HOUR
-    yield from _privilege(kind, release)
-    if traits.beyond:
-        yield f"-- What stays hidden: {traits.beyond}."
-    if kind == "standby":
-        yield "-- A standby is open for reading only. Where its primary has no containers, run what --for non-cdb prints there."
-    if traits.common_user:
-        yield "alter session set container = CDB$ROOT;"
-
-
-def _privilege(kind: DatabaseKind, release: str | None) -> Iterator[str]:
-    """Which privilege the script grants, and what to do where another one is right."""
-    if kind in RDSADMIN:
-        yield "-- It grants SELECT: rdsadmin passes on what the master user has. READ would allow queries and no locks."
-    elif privilege(kind, release) == "select" and release:
-        yield f"-- It grants SELECT: READ, which allows queries and no locks, is there from {READ_SINCE} on."
-    elif privilege(kind, release) == "select":
-        yield f"-- It grants SELECT, for releases before {READ_SINCE}. From there on write read for select: READ allows no locks."
-    else:
-        yield f"-- It grants READ, which allows queries and no locks. Before {READ_SINCE} it ends with ORA-00990, and where you"
-        yield "-- may not pass it on with ORA-01031: write select for read there."
-
-
-def _user(kind: DatabaseKind, user: str) -> Iterator[str]:
-    common = TRAITS[kind].common_user
-    everywhere = " container = all" if common else ""
-    profile = "C##LATCHSCOPE_PROFILE" if common else "LATCHSCOPE_PROFILE"
-    yield "-- A password that expired would end the monitoring some night. Where your rules want a lifetime, write it here, and"
-    yield "-- change the password in time: its file is read at each login. At most five sessions, if resource_limit is true:"
-    yield "-- one polls, one replaces it if it no longer answers, one acts for a person, one belongs to a command,"
-    yield "-- and one may be dead without the database knowing. Raise it if several latchscopes, or several entries of one,"
-    yield "-- watch the same instance with this user."
-    text = "create profile {profile:own} limit password_life_time unlimited sessions_per_user {most}"
-    yield f"{command(text, profile=profile, most=MOST_SESSIONS)}{everywhere};"
-    yield "set verify off"
-    text = 'create user {user:own} identified by "&latchscope_password" profile {profile:own}'
-    yield f"{command(text, user=user, profile=profile)}{everywhere};"
-    yield "undefine latchscope_password"
-    yield command("grant create session to {user:own};", user=user)
-    if common:
-        yield command("alter user {user:own} set container_data = all container = current;", user=user)
-
-
-def _grants(kind: DatabaseKind, user: str, latch: bool, release: str | None) -> Iterator[str]:
-    granted = {view.granted_on: view for view in collectors().values() if view.granted_on and not view.optional}
-    for collector in granted.values():  # one for each object: two collectors may read the same view
-        if not collector.view.startswith("x$"):
-            yield grant(collector, user, kind, release)
-        elif TRAITS[kind].opens_x_tables and latch:
-            if _may_have_containers(kind, release):
-                yield UP_TO_12_1
-            yield f"-- {NOTHING_IS_REPLACED}."
-            yield grant(collector, user, kind, release)
-    yield from grant_lines(ON_REQUEST, kind, user, release)
-    yield from _optional(kind, user, release)
-    yield from _changes(kind, user, release)
-
-
-def _optional(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
-    """Grants without which a diagnosis says less. Those behind a setting that is off are there as comments."""
-    of_containers = [each.granted_on for each in _optional_views() if each.every_seconds or not each.on_request]
-    if _may_have_containers(kind, release):
-        older = " The views are there from 12.1 on; before, ORA-00942 is expected." * _is_older(kind, release)
-        yield "-- Optional: the patches with SQL, by which a diagnosis says whether a bug is fixed here, and the waits and names"
-        yield f"-- of containers, by which it says whose the waits are.{older}"
-        yield from grant_lines(of_containers, kind, user, release)
-    yield "-- Optional, read only while sessions hang: undo to roll back, coordinators of slaves, modes of locks,"
-    yield "-- names of jobs. Leave them out, and a diagnosis says what it does not know."
-    yield from grant_lines(_wanted_in_hangs(kind, release), kind, user, release)
-    if newer := _newer_in_hangs(kind, release):
-        yield "-- The clean-up after a holder that died: from 11.2.0.4 and 12.2 on. Before, ORA-00942 is expected."
-        yield from grant_lines(newer, kind, user, release)
-    yield "-- Only for defaults.wait_chains: on, which reads Oracle's own analysis of a hang (ask for your licence first):"
-    analysed = [each.granted_on for each in _optional_views() if each.on_request and each.setting]
-    lines = grant_lines(analysed, kind, user, release)
-    yield from (f"-- {line}" for granted in lines for line in granted.splitlines())
-
-
-def _optional_views() -> list[Collector]:
-    return [each for each in collectors().values() if each.optional and each.granted_on and not each.for_changes]
-
-
 def _wanted_in_hangs(kind: DatabaseKind, release: str | None) -> list[str]:
     """The objects that are read only while sessions hang."""
     given = release if release is not None and at_least(release, OLDEST) else OLDEST  # 11g may be any 11.2
@@ -454,20 +384,8 @@ def _newer_in_hangs(kind: DatabaseKind, release: str | None) -> list[str]:
 
 
 def _hang_views() -> list[Collector]:
-    return [each for each in _optional_views() if each.on_request and not each.every_seconds and not each.setting]
-
-
-def _changes(kind: DatabaseKind, user: str, release: str | None) -> Iterator[str]:
-    """Grants that only the timeline of changes needs, without what the script has granted before."""
-    before = _wanted_in_hangs(kind, release)
-    read = [name for name in _read_for_changes(kind, release) if name not in before]
-    newer = _newer_for_changes() if _is_older(kind, release) and _may_have_containers(kind, release) else []
-    yield "-- Optional, for what changed before the waits began: DDL, statistics, jobs, windows, opened containers, patches. Read"
-    yield "-- once an hour and when a problem begins. Leave them out, and the timeline says which of these it does not know."
-    yield from grant_lines((name for name in read if name not in newer), kind, user, release)
-    if newer:
-        yield "-- From 12.1 on these are read. An older release has none of them: ORA-00942 is expected there."
-        yield from grant_lines(newer, kind, user, release)
+    every = (each for each in collectors().values() if each.optional and each.granted_on and not each.for_changes)
+    return [each for each in every if each.on_request and not each.every_seconds and not each.setting]
 
 
 def _read_for_changes(kind: DatabaseKind, release: str | None) -> list[str]:
@@ -501,18 +419,3 @@ def _object(collector: Collector, kind: DatabaseKind, release: str | None) -> st
     if not _is_older(kind, release) and "cdb_" in collector.statements.get(CONTAINERS_SINCE, ""):
         return collector.granted_on.replace("sys.dba_", "sys.cdb_")
     return collector.granted_on
-
-
-def _afterwards(kind: DatabaseKind, latch: bool) -> Iterator[str]:
-    if not latch:
-        yield "-- There is no view over x$kqrst here: from 12.2 on mutexes guard the row cache, and the map of child latches that"
-        yield "-- it has is of no use."
-    elif TRAITS[kind].opens_x_tables:
-        yield "-- X$ tables cannot be granted (ORA-02030), so SYS owns a view of the four columns needed. Drop it before an"
-        yield "-- upgrade and create it again afterwards: drop view sys.latchscope_kqrst;"
-    else:
-        yield "-- Without x$kqrst latchscope infers the child latch's cache from its gets, says so, and holds its confidence to"
-        yield "-- medium. From 12.2 on mutexes guard the row cache, and the map does not matter."
-    if kind == "autonomous":
-        yield "-- A view that ADMIN may not grant alone says ORA-01031 or ORA-00942. The role SELECT_CATALOG_ROLE opens all of"
-        yield "-- them, and the whole dictionary besides; latchscope goes on without what stays closed."

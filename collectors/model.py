@@ -115,6 +115,11 @@ def utc_of_local(column: str) -> str:
     return f"to_char(cast({column} as date) + {_SHIFT}, {_FORMAT})"
 
 
+def by_container(text: str) -> Mapping[str, str]:
+    """A statement for 12.1 and later, and the same for older releases, which have neither con_id nor CDB_ views."""
+    return {"11.2": text.replace("con_id, ", "").replace("cdb_", "dba_"), "12.1": text}
+
+
 def lately(column: str, *, zoned: bool) -> str:
     """SQL: the condition that it happened within the time that a reading of changes looks back."""
     if zoned:
@@ -299,7 +304,7 @@ class Collector:
 
     `statements` maps the lowest release a text is for ("11.2") to the text; the nearest lower release wins.
     `binds` receives the readings taken so far in this poll and returns the bind values, or Missing if there is
-    nothing to ask. `after` names the views it needs.
+    nothing to ask. `after` names the views it needs: v$instance at least, whose release chooses the text.
     """
 
     view: str
@@ -325,7 +330,7 @@ class Collector:
     """Read for the timeline of changes (`collectors.ondemand.changes`), never while sessions hang."""
     setting: str = ""  # the setting that is off unless somebody turns it on, without which the view is not read
     momentary: bool = False  # describes the moment of the poll only; a Delta keeps the earlier reading as `at_begin`
-    after: tuple[str, ...] = ()
+    after: tuple[str, ...] = ("v$instance",)
     binds: Callable[[Mapping[str, Reading]], Binds | Missing] | None = None
     unneeded: Callable[[Mapping[str, Reading]], Missing | None] | None = None
     """By the readings taken so far: what stands in for a refused view that this instance has no use for."""
@@ -347,7 +352,7 @@ class Collector:
         raise KeyError(f"{self.view} declares no column {name}")
 
 
-optional_view = partial(Collector, on_request=True, optional=True, momentary=True, after=("v$instance",))
+optional_view = partial(Collector, on_request=True, optional=True, momentary=True)
 """A view that a hang, an hour or a problem calls for, where it is granted."""
 
 

@@ -276,6 +276,9 @@ class OracleConnection:
             _REMAINS.add()
 
 
+# What answers may hold, and what ended sessions leave.
+
+
 class HeldAnswers:
     """Bytes of the last answer to each statement of each session, as snapshots hold them. A database of the usual size is not
     counted. All larger ones have MOST_TOGETHER in equal shares, however many are sick at once."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Protocol
 
 from collectors.delta import Answers, Cells, keyed, keys_of
@@ -26,7 +26,6 @@ from collectors.model import (
     Rows,
     Snapshot,
     Value,
-    taker,
     text,
 )
 from collectors.registry import Group, GroupText, collectors, groups, under_older_name
@@ -282,9 +281,15 @@ def parted(statement: GroupText, rows: Iterable[Sequence[Value]]) -> dict[str, C
         of.append(row)
     parts = {}
     for view, columns in statement.views.items():  # most cells of a row are NULL, for it has the columns of all views
-        names, places = zip(*columns, strict=True)
-        parts[view] = Cells(view, names, [*map(taker(places), found[view])])
+        cells = [*zip(*found[view], strict=True)]
+        parts[view] = Cells(view, {name: cells[place] for name, place in columns} if cells else _no_rows(columns))
     return parts
+
+
+@lru_cache(256)
+def _no_rows(columns: tuple[tuple[str, int], ...]) -> dict[str, tuple[Value, ...]]:
+    """Of a view without rows, which many have at each poll."""
+    return {name: () for name, _ in columns}
 
 
 def _binds_of(group: Group, readings: Mapping[str, Reading]) -> Binds | Missing:

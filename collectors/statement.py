@@ -67,6 +67,9 @@ class Statement:
         return row_limit(self.text)
 
 
+# Reading SQL, as far as the list of statements needs it.
+
+
 def row_limit(text: str) -> int | None:
     """The row limit of a whole statement, without those inside brackets. None if it has none."""
     depth, outside = 0, []

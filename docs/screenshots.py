@@ -34,13 +34,12 @@ DRAWN = ("check.svg", "top-database.svg", "top-fleet.svg")
 
 
 def take(source: top.Source) -> None:
-    """The fleet, and the undo storm with its hot children."""
+    """The fleet, and the undo storm with its steps."""
     seen = top.State("demo", 2.0)
     time.sleep(STORM_SECONDS)
     look(source, seen, "top-fleet")
     seen.chosen = "undo-storm"
     seen.press("enter")
-    seen.press("2")
     look(source, seen, "top-database")
 
 

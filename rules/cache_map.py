@@ -93,6 +93,11 @@ class CacheMap:
         """Whether the instance itself named all of it, so that it stays until the instance restarts."""
         return bool(self.children) and all(each.identity is Identity.READ for each in self.children.values())
 
+    @property
+    def bare(self) -> "CacheMap":
+        """This map without the rows of its interval, to be kept."""
+        return replace(self, children={child: replace(each, rows=()) for child, each in self.children.items()})
+
     def name(self, child: int) -> str:
         """The label of a child's cache: its parent caches' names, or `unknown`."""
         guarded = self.children.get(child)

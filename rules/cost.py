@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from collectors.model import RESULT_CACHE_LATCH, Missing
+from collectors.delta import changes_of
+from collectors.model import RESULT_CACHE_LATCH, Delta, Missing
 from collectors.views.system_event import is_ordinary
 from rules.cause import catalogue
 from rules.context import ROW_CACHE_SURFACES, SURFACE_EVENTS, SignalContext
+from rules.latch import ratio
 from rules.model import (
     Diagnosis,
     Finding,
@@ -18,8 +20,17 @@ from rules.model import (
     Trouble,
     worst,
 )
-from rules.waiting import hanging
-from rules.waits import IDLE_SESSIONS, Part, severity_of, untimed
+from rules.waiting import WAITING_SESSIONS, hanging
+from rules.waits import (
+    IDLE_SESSIONS,
+    NOTICEABLE_SHARE,
+    PROVING_WAITS,
+    SYSTEM_EVENTS,
+    Part,
+    severity_of,
+    slept_for,
+    untimed,
+)
 
 # The severity of waits on some surfaces, and of all together, whether or not a cause is known.
 
@@ -192,31 +203,81 @@ def costs_nothing(context: SignalContext) -> bool:
     )
 
 
-# Whether the causes that an earlier poll was judged by still stand, so that a poll needs no judgement of its own.
+# The gate: of most polls of a healthy database the few cells that can cost anything say that nothing did. Then no cause is
+# judged, and no row gets names. Whatever is not as it was at the last judgement opens it (`Delta.steady`).
 
 QUIET_SECONDS, LASTING_SECONDS = 300.0, 60.0
 """From one judgement to the next at most: while no wait costs anything, and while a problem lasts."""
+COSTLY: Mapping[str, tuple[str, ...]] = {
+    SYSTEM_EVENTS: ("event", "time_waited_micro", "time_waited_micro_fg", "total_waits"),
+    "v$latch": ("name", "wait_time"),
+    "v$sys_time_model": ("stat_name", "value"),
+}
+"""The cells that can cost anything, where nobody waits at a poll and the time of every surface is known; and DB time."""
+COSTLY_EVENTS = (*SURFACE_EVENTS.values(), "latch free")
+
+
+def small_cost(delta: Delta, judged: Diagnosis) -> Impact | None:
+    """What the row cache cost in an interval like one of an earlier poll that cost nothing. None unless it costs nothing again.
+
+    Where it is not None, `costs_nothing` is true, and `whole_impact` says the same.
+    """
+    seconds, here = delta.basis.seconds, {each.surface for each in judged.surfaces}
+    guards: tuple[Surface, ...] = (judged.mechanism,) if judged.mechanism else ("latch", "mutex")
+    known = {*guards, "lock", "result-cache"} <= here
+    if not seconds or not known or not recent(delta, judged, QUIET_SECONDS) or _anybody_seen(delta):
+        return None
+    events, latches, times = (changes_of(delta, view, cells) for view, cells in COSTLY.items())
+    if not events or not latches or not times:
+        return None
+    waited = {event: time if own is None else own for event, time, own, _ in events}
+    micro = [*(waited.get(event, 0.0) for event in COSTLY_EVENTS), dict(latches).get(RESULT_CACHE_LATCH)]
+    timeless = not any(time for _, time, *_ in events) and sum(many or 0.0 for *_, many in events) >= PROVING_WAITS
+    if (
+        timeless
+        or None in micro
+        or any(slept_for(delta, event) for event in SURFACE_EVENTS.values() if event not in waited)
+    ):
+        return None  # unknown, as for `finished_waits`
+    lost, db_time = sum(micro) / 1e6, (dict(times).get("DB time") or 0.0) / 1e6
+    share_of = None if delta.inside_pdb or not db_time else db_time
+    if lost >= IDLE_SESSIONS * seconds and (share_of is None or lost >= NOTICEABLE_SHARE * share_of):
+        return None
+    own = sum(waited.get(SURFACE_EVENTS[each], 0.0) / 1e6 for each in ROW_CACHE_SURFACES if each in here)
+    return Impact(share_of_db_time=ratio(own, share_of), waiting_sessions=ratio(own, seconds))
+
+
+def _anybody_seen(delta: Delta) -> bool:
+    """Whether a session was seen waiting at either end of an interval, or sessions were sampled in it."""
+    began = delta.at_begin.get(WAITING_SESSIONS)
+    return bool(changes_of(delta, WAITING_SESSIONS, ("event",)) or (began and began.rows) or delta.rows("v$session"))
+
+
+def recent(delta: Delta, judged: Diagnosis, longest: float) -> bool:
+    """Whether a judgement is young enough to stand for an interval that is like the one it was made of."""
+    if not delta.steady or delta.basis.kind != "interval" or delta.basis.end is None or judged.judged_at is None:
+        return False
+    age = (delta.basis.end - judged.judged_at).total_seconds()
+    return 0 < age <= longest - (delta.basis.seconds or 0.0) / 2  # a poll comes a little sooner or later than its time
+
+
+# Whether the causes that an earlier poll of a trouble was judged by still stand, so that a poll needs no judgement of its own.
+
 MOVED = 0.5
 """A cost that grew or fell by this part of what it was is another one."""
 
 
 def still_stands(context: SignalContext, judged: Diagnosis) -> bool:
     """Whether an earlier verdict on this database still says what is wrong: nothing came, went, hangs or costs much else."""
-    delta, began = context.delta, judged.judged_at
-    if not delta.steady or delta.basis.kind != "interval" or delta.basis.end is None or began is None:
+    if not recent(context.delta, judged, LASTING_SECONDS):
         return False
-    age = (delta.basis.end - began).total_seconds()
-    harmless = costs_nothing(context)
-    longest = QUIET_SECONDS if harmless else LASTING_SECONDS
-    if not 0 < age <= longest - (delta.basis.seconds or 0.0) / 2:  # a poll comes a little sooner or later than its time
-        return False
-    if harmless:
-        return judged.severity is Severity.INFO
     named = any(finding.severity is not Severity.INFO for finding in judged.findings)
     hangs = bool(context.look and hanging(context.look.sessions)) or any(group.hanging for group in judged.waiting)
+    if not named or hangs:
+        return False
     then = _costs(judged.surfaces, judged.troubles)
     costs = _costs(surface_impacts(context), troubles(context, judged.findings))
-    return named and not hangs and then.keys() == costs.keys() and all(_near(then[each], costs[each]) for each in costs)
+    return then.keys() == costs.keys() and all(_near(then[each], costs[each]) for each in costs)
 
 
 def _costs(surfaces: Sequence[SurfaceImpact], troubles: Sequence[Trouble]) -> Mapping[tuple[object, ...], Impact]:
@@ -244,9 +305,14 @@ TENTH = 0.1
 
 def troubles(context: SignalContext, findings: Sequence[Finding]) -> tuple[Trouble, ...]:
     """What costs something, by surface and cache; the most expensive first. Together they are what these surfaces lost."""
+    last, found = vars(context).get("troubles", (None, ()))
+    if last is findings:  # a headline asks several times
+        return tuple(found)
     loud = [finding for finding in findings if finding.severity is not Severity.INFO]
     costly = [trouble for surface in context.surfaces for trouble in _on(context, surface, loud)]
-    return tuple(sorted(costly, key=lambda trouble: -(trouble.share_of_db_time or trouble.waiting_sessions or 0.0)))
+    found = tuple(sorted(costly, key=lambda trouble: -(trouble.share_of_db_time or trouble.waiting_sessions or 0.0)))
+    vars(context)["troubles"] = findings, found
+    return found
 
 
 def _on(context: SignalContext, surface: Surface, findings: Sequence[Finding]) -> Iterator[Trouble]:

@@ -22,6 +22,7 @@ from rules.cost import (
     largest_use,
     other_wait,
     overall_gate,
+    small_cost,
     still_stands,
     surface_impacts,
     totals_without_waits,
@@ -44,6 +45,7 @@ from rules.model import (
     Diagnosis,
     DiagnosisBasis,
     Finding,
+    Impact,
     OtherWait,
     RuledOut,
     Severity,
@@ -115,7 +117,11 @@ def held(
     """
     if isinstance(change, NotComparable) or not change.steady or change.missing != before.missing:
         return None
-    gaps = before.gaps if before.verdict.severity is Severity.INFO else gaps_of(change)
+    if before.judged.severity is Severity.INFO:
+        impact = None if change.confirmations else small_cost(change, before.judged)
+        again = Judgement(change, None, usual, None, before.gaps)
+        return Examination(None, again, before.judged, impact) if impact else None
+    gaps = gaps_of(change, all_named=not before.gaps)
     verdict = Judgement(change, None, usual, caches, gaps).held(before) if gaps.keys() == before.gaps.keys() else None
     return Examination(verdict, Judgement(change, None, usual, None, gaps), before.judged) if verdict else None
 
@@ -124,14 +130,40 @@ class Examination:
     """One judged interval. Its verdict is there; everything else is made once, when somebody asks."""
 
     def __init__(
-        self, verdict: Diagnosis, judgement: "Judgement | None" = None, judged: Diagnosis | None = None
+        self,
+        verdict: Diagnosis | None,
+        judgement: "Judgement | None" = None,
+        judged: Diagnosis | None = None,
+        impact: Impact | None = None,
     ) -> None:
-        """Without a judgement the verdict is the complete diagnosis."""
-        self.verdict = verdict
-        """Findings, costs and headline, without reasons. Where no wait costs anything, no cause counts as open."""
-        self.judged = judged or verdict
+        """Without a judgement the verdict is the complete diagnosis. One with a small `impact` is made when somebody asks."""
+        self._verdict, self._judgement, self._impact, self._judged = verdict, judgement, impact, judged
+        self.gated = impact is not None
+        """Whether the gate stayed shut: nothing cost anything, and nobody made a verdict of the poll yet."""
+
+    @property
+    def judged(self) -> Diagnosis:
         """The verdict of the poll at which its causes were judged: this one, or an earlier one whose causes still stand."""
-        self._judgement = judgement
+        return self._judged or self.verdict
+
+    @property
+    def told(self) -> Diagnosis:
+        """The verdict; of a poll that nobody asked for one yet the earlier one, which finds the same."""
+        return self.judged if self.gated else self.verdict
+
+    @property
+    def impact(self) -> Impact | None:
+        """What the row cache cost."""
+        return self._impact or self.verdict.impact
+
+    @cached_property
+    def verdict(self) -> Diagnosis:
+        """Findings, costs and headline, without reasons. Where no wait costs anything, no cause counts as open."""
+        if self._verdict is None and self._judgement is not None and self._judged is not None:
+            self._verdict = self._judgement.by(self._judged)
+            self.release()
+        assert self._verdict is not None
+        return self._verdict
 
     @property
     def missing(self) -> frozenset[str]:
@@ -192,9 +224,13 @@ class Judgement:
         alone = judged(self._context, [self._judged[finding.cause] for finding in costly])
         if {*map(_short, costly)} != {_short(one) for one in alone if isinstance(one, Finding)}:
             return None
-        verdict = self._diagnosis(known.findings, undetermined=known.undetermined)
-        verdict = verdict.model_copy(update={"judged_at": known.judged_at})
+        verdict = self.by(known)
         return verdict if verdict.severity is known.severity else None
+
+    def by(self, judged: Diagnosis) -> Diagnosis:
+        """The verdict by the causes of an earlier one, with the costs of this Delta."""
+        verdict = self._diagnosis(judged.findings, undetermined=judged.undetermined)
+        return verdict.model_copy(update={"judged_at": judged.judged_at})
 
     def undetermined(self) -> tuple[Undetermined, ...]:
         """The causes that stayed open."""

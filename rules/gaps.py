@@ -28,11 +28,11 @@ NAMED_BY: Mapping[str, tuple[str, ...]] = {
 """View → its key columns. A row of v$session without an event is a look that found nobody."""
 
 
-def gaps_of(delta: Delta) -> Mapping[str, Missing]:
-    """The views with a row that has no name. Reports print no ids, and totals few."""
+def gaps_of(delta: Delta, *, all_named: bool = False) -> Mapping[str, Missing]:
+    """The views with a row that has no name. Reports print no ids, and totals few. `all_named`: whether all have."""
     if delta.source == "report" or delta.basis.kind == "totals":
         return {}
-    named = (_nameless(delta, view, columns) for view, columns in NAMED_BY.items())
+    named = (_nameless(delta, view, columns) for view, columns in ({} if all_named else NAMED_BY).items())
     gaps = {gap.view: gap for gap in named if gap is not None}
     for gap in (_childless(delta), _unlisted(delta)):
         if gap is not None:

@@ -130,11 +130,6 @@ def _listed(events: Sequence[LoggedEvent]) -> str:
     return "; ".join(each[-NAMED:]) + (f"; and {count(len(each) - NAMED)} earlier" if len(each) > NAMED else "")
 
 
-def _weight(event: LoggedEvent) -> tuple[float, ...]:
-    """The sessions that an event speaks of, then its seconds; 0 for what has neither."""
-    return tuple(number(event.facts.get(name)) or 0.0 for name in ("sessions", "seconds"))
-
-
 def _is_reason(event: LoggedEvent) -> bool:
     """Whether an event is a reason to look at the cause of its kind.
 
@@ -196,7 +191,8 @@ class _Log:
         kind = self.near[0]
         near, others = self.of[kind], len(self.of[kind]) - 1
         if kind in ("wait_chain", "traced_wait"):
-            most = max(near, key=_weight)
+            sizes = ("sessions", "seconds")  # 0 for what has neither
+            most = max(near, key=lambda event: [number(event.facts.get(name)) or 0.0 for name in sizes])
             begin = "The SQL trace has" if kind == "traced_wait" else f"{_clock(most.at)}:"
             return (
                 f"{begin} {most.text}" + (f"; {count(others)} more {NAMES[kind][others > 1]}" if others else "") + more

@@ -3,12 +3,15 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cache
+from pathlib import Path
 from typing import Literal, Self
 
+import yaml
 from pydantic import AliasChoices, Field, model_validator
 
 from collectors.release import as_sent, at_least, parts, text_for
-from rules.base import Frozen
+from rules.base import LOADER, Frozen
 
 # What a remedy is worth, in a cause and in a Diagnosis. The field names of a Diagnosis are a contract.
 
@@ -271,6 +274,7 @@ NONE = "None."
 RunIn = Literal["container", "undo", "root", "host", "instance"]
 ActsOn = Literal["this session", "new sessions", "instance", "all instances", "container", "root"]
 Platform = Literal["rds", "autonomous"]
+SHARED_STEPS = Path(__file__).parent / "platforms.yaml"
 PLATFORMS: Mapping[Platform, str] = {"rds": "Amazon RDS", "autonomous": "Autonomous Database"}
 WHERE: Mapping[RunIn, str] = {
     "container": "the container that has the problem (con_id of the confirming rows, or container of the waiting sessions).",
@@ -314,11 +318,26 @@ class PlatformStep(Frozen):
         return self
 
 
+@cache
+def shared_steps() -> Mapping[str, object]:
+    """platforms.yaml: name → the steps that it stands for."""
+    known: Mapping[str, object] = yaml.load(SHARED_STEPS.read_text(encoding="utf-8"), Loader=LOADER)
+    return known
+
+
 class PlatformSteps(Frozen):
     """What takes the place of a step on each platform that refuses it; null where the step itself runs."""
 
     rds: PlatformStep | None = None
     autonomous: PlatformStep | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_name(cls, given: object) -> object:
+        """A cause file may name the steps of an entry of platforms.yaml, which are those of several causes."""
+        if isinstance(given, str) and given not in shared_steps():
+            raise ValueError(f"elsewhere is {given}; the entries of platforms.yaml are {', '.join(shared_steps())}")
+        return shared_steps()[given] if isinstance(given, str) else given
 
     def __bool__(self) -> bool:
         return bool(self.rds or self.autonomous)

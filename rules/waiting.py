@@ -93,7 +93,7 @@ def in_full(
 
 def waiting_in(delta: Delta) -> tuple[Row, ...]:
     """The sessions that wait at the end of a Delta, with the time of all their slices."""
-    if delta.basis.kind != "interval":
+    if delta.basis.kind != "interval" or not delta.rows(WAITING_SESSIONS):
         return delta.rows(WAITING_SESSIONS)
     began = delta.at_begin.get(WAITING_SESSIONS)
     event = next((row for row in delta.rows("v$system_event") if row.get("event") == ROW_CACHE_LOCK_EVENT), {})

@@ -95,7 +95,7 @@ def _not_captured(delta: Delta, samples: Samples, captured: Set[str]) -> Set[str
         if oddity.view == SYSTEM_EVENTS and oddity.what == "vanished" and oddity.key
     }
     lacking = {LATCH_EVENT, ROW_CACHE_MUTEX_EVENT, ROW_CACHE_LOCK_EVENT} - captured
-    waited = {event for event in lacking if _waited_for(samples, event) or _slept_for(delta, event)}
+    waited = {event for event in lacking if _waited_for(samples, event) or slept_for(delta, event)}
     return gone - captured | waited
 
 
@@ -105,7 +105,7 @@ def _waited_for(samples: Samples, event: str) -> bool:
     return enough and samples.shorter(event, ENDED_MICRO) >= PROVING_WAITERS
 
 
-def _slept_for(delta: Delta, event: str) -> bool:
+def slept_for(delta: Delta, event: str) -> bool:
     """Whether the latch or the mutexes behind an event counted sleeps that must have been waits."""
     if event == LATCH_EVENT:
         latch = [row for row in delta.rows("v$latch") if row.get("name") == ROW_CACHE_LATCH]
@@ -223,6 +223,8 @@ class HotCaches:
 
     def found_beside(self, caches: Iterable[str]) -> set[str]:
         """The caches of found troubles that are not those of some caches: within one trouble causes compete."""
+        if not self._found:  # nearly always, and every poll asks
+            return set()
         own, here = set(self.waited_as(caches)), {str(row.get("parameter")) for row in self._rowcache}
         groups = (here.intersection(self.waited_as(group)) for group in self._found)
         return set[str]().union(*(group for group in groups if not group & own))

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -57,8 +57,24 @@ SLOW_FILE = re.compile(r"^pytestmark = .*pytest\.mark\.slow", re.MULTILINE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--all`: the tests that are marked `slow` too."""
+    """`--all`: the tests that are marked `slow` too; `--renew-golden`: golden files as they would be now."""
     parser.addoption("--all", action="store_true", help="the tests marked `slow` too, as `make test-all` does")
+    parser.addoption("--renew-golden", action="store_true", help="write the files of tests/golden anew")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare a text with a frozen file of tests/golden."""
+
+    def compare(name: str, text: str) -> None:
+        path = ROOT / "tests" / "golden" / name
+        if request.config.getoption("--renew-golden", default=False):
+            path.write_text(text, encoding="utf-8")
+        assert path.is_file(), f"no {path}; run `pytest FILE --renew-golden`"
+        kept = path.read_text(encoding="utf-8")
+        assert text == kept, f"{name} changed; if it should, run `pytest FILE --renew-golden`"
+
+    return compare
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

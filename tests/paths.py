@@ -12,6 +12,8 @@ INCIDENT_FOLDER = EXAMPLES / "incident"
 TABLES = EXAMPLES / "tables"
 INCIDENT = EXAMPLES / "incident-2010.json"
 STORM = EXAMPLES / "undo-storm.json"
+HANG = EXAMPLES / "hang.json"
+"""38 sessions behind one that waits for a background process."""
 
 DATA = ROOT / "tests" / "data"
 """What only tests read."""

@@ -1,31 +1,28 @@
 """A scripted or recorded database behind the Connection protocol: what each of our statements returns at one moment."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from operator import attrgetter
 
 from collectors.demo import load
-from collectors.demo.load import Cache, Scenario, ScenarioState, ScriptedHang, ScriptedLoad, blocked_by, counted, share
+from collectors.demo.load import Cache, Scenario, ScenarioState, ScriptedLoad, counted, share
 from collectors.errors import StatementError, ViewRefused
-from collectors.model import CHANGES_MINUTES, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Binds, Row, Value, number
+from collectors.model import CHANGES_MINUTES, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, Binds, Row, number
 from collectors.ondemand import blockers as ondemand_blockers
 from collectors.ondemand import changes, check, holders
 from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.poll import Answer
 from collectors.registry import collectors, group_text_of, views_of
 from collectors.release import at_least
-from collectors.views.library_cache_sessions import MOST_ROWS
 
 
-def table(
-    scenario: Scenario, view: str, at: float, began: datetime, key: tuple[str, ...]
-) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
-    """Columns and rows of a view, `at` seconds after the scenario began. A view without a script is empty."""
-    rows = VIEWS[view](ScenarioState(scenario, at, began)) if view in VIEWS else []
-    columns = tuple(rows[0]) if rows else key
-    return columns, [tuple(row.values()) for row in rows]
+def answer(rows: Sequence[Row], columns: tuple[str, ...]) -> Answer:
+    """Rows as a database gives them. Without any, the columns alone."""
+    return Answer(tuple(rows[0]) if rows else columns, [tuple(row.values()) for row in rows])
+
+
+# What each view has that is no wait and no latch.
 
 
 def _instance(now: ScenarioState) -> list[Row]:
@@ -46,12 +43,12 @@ def _instance(now: ScenarioState) -> list[Row]:
 
 
 def _rowcache(now: ScenarioState) -> list[Row]:
-    rows: list[Row] = []
     fast_way = at_least(now.scenario.release, "12.1")
+    rows: list[Row] = []
     for cache in now.scenario.caches:
         used = now.load.usage.get(cache.name, cache.entries)
         own = cache.type == "PARENT"
-        modified = now.total(counted, "modifications", cache.name) if own else 0
+        modified = now.total(counted, "modifications", cache.name) * own
         rows.append(
             {
                 "cache#": cache.cache,
@@ -60,18 +57,13 @@ def _rowcache(now: ScenarioState) -> list[Row]:
                 "parameter": cache.name,
                 "count": used + 4,
                 "usage": used,
-                "fixed": 0,
                 "gets": now.gets(cache),
                 **({"fastgets": now.total(_shared, "fastgets", cache, now.scenario)} if fast_way else {}),
                 "getmisses": now.total(_getmisses, cache, now.scenario),
-                "scans": 0,
-                "scanmisses": 0,
-                "scancompletes": 0,
                 "modifications": modified,
-                "flushes": modified,
-                "dlm_requests": now.total(counted, "cluster_locks", cache.name, 0) if own else 0,
-                "dlm_conflicts": now.total(counted, "cluster_locks", cache.name, 1) if own else 0,
-                "dlm_releases": 0,
+                "dlm_requests": now.total(counted, "cluster_locks", cache.name, 0) * own,
+                "dlm_conflicts": now.total(counted, "cluster_locks", cache.name, 1) * own,
+                "fixed": 0,
             }
         )
     return rows
@@ -119,7 +111,7 @@ def _osstat(now: ScenarioState) -> list[Row]:
     cpus = now.scenario.cpus
     levels = {"NUM_CPUS": cpus, "NUM_CPU_CORES": cpus, "LOAD": round(cpus * now.load.busy, 2)}
     totals = {"BUSY_TIME": now.total(_ticks, cpus, True), "IDLE_TIME": now.total(_ticks, cpus, False)}
-    totals |= dict.fromkeys(("VM_IN_BYTES", "VM_OUT_BYTES"), now.total(_paged))
+    totals |= {"VM_IN_BYTES": 0, "VM_OUT_BYTES": 0}
     return [
         *({"stat_name": name, "level_now": level, "total": None} for name, level in levels.items()),
         *({"stat_name": name, "level_now": None, "total": total} for name, total in totals.items()),
@@ -130,14 +122,11 @@ def _ticks(load: ScriptedLoad, cpus: int, busy: bool) -> float:
     return cpus * (load.busy if busy else 1 - load.busy) * 100
 
 
-_paged = attrgetter("paging_bytes")
-
-
 def _undostat(now: ScenarioState) -> list[Row]:
     begin = (now.began + timedelta(seconds=now.at)).replace(minute=0, second=0)
     return [
         {
-            **_container(now),
+            **load.of_container(now),
             "begin_time": begin.strftime("%Y-%m-%d %H:%M:%S"),
             "undotsn": 2,
             "txncount": round(600 * now.load.statistics.get("user commits", 0.0)),
@@ -155,17 +144,17 @@ def _parameter(now: ScenarioState) -> list[Row]:
     for change in now.scenario.changes:
         if change.view == "v$parameter" and (passed := change.times(now.at, now.scenario.length)):
             settings[str(change.cells["name"])] = str(change.cells["value"]).format(1 + len(passed))
-    return [{**_container(now), "name": name, "value": value, "isdefault": "FALSE"} for name, value in settings.items()]
+    return [
+        {**load.of_container(now), "name": name, "value": value, "isdefault": "FALSE"}
+        for name, value in settings.items()
+    ]
 
 
 def _sgastat(now: ScenarioState) -> list[Row]:
     sizes = {"free memory": 410_000_000, "KQR PO": 38_000_000, "KQR M PO": 6_100_000}
-    return [{**_container(now), "pool": "shared pool", "name": name, "bytes": size} for name, size in sizes.items()]
-
-
-def _container(now: ScenarioState) -> Row:
-    """The column that tells containers apart, on releases that have it. No scripted database has containers."""
-    return {"con_id": 0} if at_least(now.scenario.release, "12.1") else {}
+    return [
+        {**load.of_container(now), "pool": "shared pool", "name": name, "bytes": size} for name, size in sizes.items()
+    ]
 
 
 PDBS: Mapping[int, tuple[str, float]] = {3: ("ERP1", 0.82), 5: ("CRM1", 0.18)}
@@ -209,64 +198,8 @@ def _happened(view: str, now: ScenarioState, *, last: bool = False) -> list[Row]
         passed = [at for at in change.times(now.at, now.scenario.length) if now.at - at < CHANGES_MINUTES * 60]
         for at in passed[-1:] if last else passed:
             moment = now.began + timedelta(seconds=at)
-            rows.append({**_container(now), **change.cells, "happened_at": f"{moment:%Y-%m-%d %H:%M:%S}"})
+            rows.append({**load.of_container(now), **change.cells, "happened_at": f"{moment:%Y-%m-%d %H:%M:%S}"})
     return sorted(rows, key=lambda row: str(row["happened_at"]), reverse=True)
-
-
-# Who waits in the library cache for the holders of the hangs.
-
-LIBRARY_CACHE_P3 = 4 << 16 | 2
-"""An index, asked for in share mode."""
-
-
-def library_cache_waiters(now: ScenarioState) -> list[Row]:
-    """Who waits in the library cache for the holders of the current hangs."""
-    return [
-        {
-            "event": "library cache lock",
-            "p3": LIBRARY_CACHE_P3,
-            **blocked_by(now, hang.holder.sid, hang.holder.instance),
-            "sessions": hang.in_library_cache,
-            "wait_time_micro": round(waited * 1e6),
-        }
-        for hang, waited in _in_library_cache(now)
-    ]
-
-
-def library_cache_sessions(now: ScenarioState) -> list[Row]:
-    """The same, each session in a row of its own, as the look of every poll has them."""
-    waiting = [(hang, waited) for hang, waited in _in_library_cache(now) for _ in range(hang.in_library_cache)]
-    return [
-        {
-            "sid": 1400 + place,
-            "serial#": 2400 + place,
-            "event": "library cache lock",
-            "p1raw": f"{0x8C2A4F58:016X}",
-            "p3": LIBRARY_CACHE_P3,
-            "sql_id": hang.sql_id,
-            "module": hang.module,
-            "action": None,
-            "program": hang.program,
-            "machine": "app01",
-            "username": hang.username,
-            "type": "USER",
-            **({"con_id": 0} if at_least(now.scenario.release, "12.1") else {}),
-            **blocked_by(now, hang.holder.sid, hang.holder.instance),
-            "wait_time_micro": round(waited * 1e6),
-            "met": len(waiting),
-        }
-        for place, (hang, waited) in enumerate(waiting[:MOST_ROWS])
-    ]
-
-
-def _in_library_cache(now: ScenarioState) -> list[tuple[ScriptedHang, float]]:
-    """The current hangs with sessions in the library cache, and the longest wait of each in seconds."""
-    stuck = load.hanging(now)
-    return [
-        (hang, max(waited for other, _, waited in stuck if other is hang))
-        for hang in now.scenario.hangs
-        if hang.in_library_cache and any(other is hang for other, _, _ in stuck)
-    ]
 
 
 VIEWS: Mapping[str, Callable[[ScenarioState], list[Row]]] = {
@@ -293,8 +226,8 @@ VIEWS: Mapping[str, Callable[[ScenarioState], list[Row]]] = {
     "row_cache_blockers": load.blockers,
     "chain_sessions": load.chain_sessions,
     "v$transaction": load.transactions,
-    "library_cache_waiters": library_cache_waiters,
-    "library_cache_sessions": library_cache_sessions,
+    "library_cache_waiters": load.library_cache_waiters,
+    "library_cache_sessions": load.library_cache_sessions,
     "sys_context": _sys_context,
     "v$sys_time_model": _sys_time_model,
     "v$sysstat": _sysstat,
@@ -338,17 +271,16 @@ class ScriptedDatabase:
             self._now = self._clock() + self._late
         answers = {view: self.view(view) for view in views}
         if (group := group_text_of(sql)) is None:
-            ((columns, found),) = answers.values()
-            return Answer(columns, found)
-        rows = {
-            view: [dict(zip(columns, cells, strict=True)) for cells in found]
-            for view, (columns, found) in answers.items()
-        }
-        return Answer(group.columns, group.united(rows))
+            (alone,) = answers.values()
+            return alone
+        return Answer(group.columns, group.united({view: found.as_rows() for view, found in answers.items()}))
 
-    def view(self, name: str) -> tuple[tuple[str, ...], list[tuple[Value, ...]]]:
-        """Columns and rows of a view at the time of the poll."""
-        return table(self.scenario, name, self._now, self._began, collectors()[name].key)
+    def view(self, name: str) -> Answer:
+        """The rows of a view at the time of the poll. A view without a script is empty."""
+        return self._view(name, ScenarioState(self.scenario, self._now, self._began))
+
+    def _view(self, name: str, now: ScenarioState) -> Answer:
+        return answer(VIEWS[name](now) if name in VIEWS else [], collectors()[name].key)
 
     def _asked_once(self, sql: str, binds: Binds) -> Answer:
         """The answer to an action or a preflight: holders of the latch, the kind, or the number of a confirming query."""
@@ -358,22 +290,19 @@ class ScriptedDatabase:
         if sql == holders.STATEMENT:
             looks = int(number(binds.get("looks")) or 0)
             time.sleep(looks * load.SECONDS_PER_LOOK)
-            rows = load.holders(now, looks)
-            return Answer(tuple(rows[0]) if rows else ("sid", "laddr"), [tuple(row.values()) for row in rows])
+            return answer(load.holders(now, looks), ("sid", "laddr"))
         if sql == ondemand_blockers.ELSEWHERE:
-            rows = load.elsewhere(now, binds.get("instance"), binds.get("sid"))
-            return Answer(tuple(rows[0]) if rows else ("instance", "sid"), [tuple(row.values()) for row in rows])
+            return answer(load.elsewhere(now, binds.get("instance"), binds.get("sid")), ("instance", "sid"))
         if sql == ondemand_blockers.COORDINATOR:
             return Answer(("sid",), [])
-        columns, (cells,) = table(self.scenario, "sys_context", now.at, self._began, ())
-        place = dict(zip(columns, cells, strict=True))
-        container_columns = {name: place[name] for name in ("con_name", "con_id") if name in place}
-        for asked, answer in now.load.answers.items():
+        (place,) = self._view("sys_context", now).as_rows()
+        container = {name: place[name] for name in ("con_name", "con_id") if name in place}
+        for asked, value in now.load.answers.items():
             if sql == limited(asked, self.scenario.release):
-                return Answer(("answer", *container_columns), [(answer, *container_columns.values())])
+                return answer([{"answer": value, **container}], ())
         for asked, named in now.load.names.items():
             if sql == limited(asked, rows=MOST_NAMES):
-                return Answer(tuple(named[0]), [tuple(row.values()) for row in named])
+                return answer(named, ())
         raise StatementError("ORA-00900: the scripted database does not know this statement")
 
     def close(self) -> None:

@@ -13,9 +13,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal
 
-from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, NamedRow, Row, number
+from collectors.model import RESULT_CACHE_LATCH, ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, NamedRow, Row
 from collectors.release import at_least
-from collectors.views.waiting_sessions import MOST_ROWS
+from collectors.views.session import MOST_WAITS
 
 # Sessions of a script: those that wait, those that hold a latch, and a hang with its holder.
 
@@ -34,7 +34,6 @@ class ScriptedWaiters:
     username: str = "APP"
     p2: int = 0
     p3: int = 0
-    con_id: int = 0
     blocker: int | None = None
 
 
@@ -176,7 +175,6 @@ class ScriptedLoad:
     """v$sysstat: per second."""
     busy: float = 0.35
     """Share of the processors in use."""
-    paging_bytes: float = 0.0
     latches: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     """Other latches: gets, sleeps and seconds slept per second."""
     max_concurrency: int = 60
@@ -194,6 +192,10 @@ class ScriptedLoad:
     """The answers to queries that name what was counted, by their text."""
 
 
+Phase = tuple[float, ScriptedLoad]
+"""Seconds, and the load meanwhile."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scenario:
     """A scripted database: its description, and the loop it runs through."""
@@ -204,10 +206,9 @@ class Scenario:
     caches: tuple[Cache, ...]
     ordinary: ScriptedLoad
     """The load of the days before the script starts."""
-    loop: tuple[tuple[float, ScriptedLoad], ...]
-    """Seconds and load of each phase."""
-    past: tuple[tuple[float, ScriptedLoad], ...] = ()
-    """Seconds and load of the phases right before the loop, each once. They are the last part of the uptime."""
+    loop: tuple[Phase, ...]
+    past: tuple[Phase, ...] = ()
+    """The phases right before the loop, each once. They are the last part of the uptime."""
     latch: int = 270
     cpus: int = 16
     parameters: Mapping[str, str] = field(default_factory=dict)
@@ -240,9 +241,7 @@ class Scenario:
         return sum(seconds for seconds, _ in self.past)
 
 
-def ramp(
-    start: ScriptedLoad, end: ScriptedLoad, seconds: float, steps: int = 5
-) -> tuple[tuple[float, ScriptedLoad], ...]:
+def ramp(start: ScriptedLoad, end: ScriptedLoad, seconds: float, steps: int = 5) -> tuple[Phase, ...]:
     """Phases that lead from one load to another. A value that has no middle (shares, usage) is that of the end."""
     return tuple((seconds / steps, _mixed(start, end, (step + 0.5) / steps)) for step in range(steps))
 
@@ -257,8 +256,8 @@ def _mixed(start: ScriptedLoad, end: ScriptedLoad, share: float) -> ScriptedLoad
 
     mixed: dict[str, Any] = {member: mix_all(member) for member in ("gets", "fastgets", "seconds", "statistics")}
     children = {
-        number: Child(*map(mix, astuple(start.children.get(number, Child())), astuple(child)))
-        for number, child in end.children.items()
+        which: Child(*map(mix, astuple(start.children.get(which, Child())), astuple(child)))
+        for which, child in end.children.items()
     }
     return replace(end, **mixed, children=children, busy=mix(start.busy, end.busy))
 
@@ -403,114 +402,125 @@ def database_seconds(now: ScenarioState) -> float:
     )
 
 
-def hanging(now: ScenarioState) -> list[tuple[ScriptedHang, int, float]]:
-    """Sessions that hang now: their hang, their number in it, and the seconds they have waited."""
+def hanging(now: ScenarioState) -> list[tuple[ScriptedHang, list[float]]]:
+    """The hangs of this moment, each with the seconds that its sessions have waited, in the order in which they came."""
     _, into = loops(now)
-    return [
-        (hang, session, hang.waited(session, into))
-        for hang in now.scenario.hangs
-        for session in range(hang.sessions)
-        if hang.begin <= into < hang.end and hang.waited(session, into) > 0
-    ]
+    begun = [hang for hang in now.scenario.hangs if hang.begin <= into < hang.end]
+    waits = [[hang.waited(session, into) for session in range(hang.sessions)] for hang in begun]
+    every = [(hang, [seconds for seconds in each if seconds > 0]) for hang, each in zip(begun, waits, strict=True)]
+    return [(hang, waited) for hang, waited in every if waited]
 
 
 def blockers(now: ScenarioState) -> list[Row]:
     """Rows of v$rowcache_parent joined with their holders, for the hangs of this moment."""
-    stuck = hanging(now)
     return [
         {
             "cache#": next(row.cache for row in now.scenario.caches if row.name == hang.cache),
             "cache_name": hang.cache,
             "key": hang.key,
             "lock_request": hang.p3,
-            "waiters": sum(1 for other, _, _ in stuck if other is hang),
+            "waiters": len(waited),
             "lock_mode": 5,
             **_session_of(now, hang),
         }
-        for hang in now.scenario.hangs
-        if hang.holder.instance is None and any(other is hang for other, _, _ in stuck)
+        for hang, waited in hanging(now)
+        if hang.holder.instance is None
     ]
 
 
 def chain_sessions(now: ScenarioState) -> list[Row]:
     """The holders of the current hangs that are sessions of this instance, none of which waits for another session."""
-    stuck = hanging(now)
-    return [
-        {**_session_of(now, hang), **blocked_by(now, None)}
-        for hang in now.scenario.hangs
-        if hang.holder.instance is None and any(other is hang for other, _, _ in stuck)
-    ]
+    held = [hang for hang, _ in hanging(now) if hang.holder.instance is None]
+    return [{**_session_of(now, hang), **blocked_by(now, None)} for hang in held]
 
 
 def transactions(now: ScenarioState) -> list[Row]:
-    """Undo blocks of the holders of the current hangs."""
-    serials = {hang.holder.sid: hang.holder for hang in now.scenario.hangs}
-    return [
-        {"sid": row["sid"], "serial#": row["serial#"], "used_ublk": serials[int(str(row["sid"]))].undo_blocks}
-        for row in chain_sessions(now)
-    ]
+    """Undo blocks of the same holders."""
+    holders = [hang.holder for hang, _ in hanging(now) if hang.holder.instance is None]
+    return [{"sid": each.sid, "serial#": each.serial, "used_ublk": each.undo_blocks} for each in holders]
 
 
 def _session_of(now: ScenarioState, hang: ScriptedHang) -> Row:
     """The holder as v$session shows it, on its own instance."""
+    holder = hang.holder
     return {
-        "instance": hang.holder.instance or now.scenario.instance,
-        "sid": hang.holder.sid,
-        "serial#": hang.holder.serial,
-        "type": "BACKGROUND" if hang.holder.background else "USER",
-        "program": hang.holder.program,
-        "username": hang.holder.username,
-        "machine": hang.holder.machine,
-        "module": hang.holder.module,
-        "sql_id": hang.holder.sql_id,
+        "instance": holder.instance or now.scenario.instance,
+        "sid": holder.sid,
+        "serial#": holder.serial,
+        "type": "BACKGROUND" if holder.background else "USER",
+        "machine": holder.machine,
+        **_at_work(holder),
         "status": "ACTIVE",
         "state": "WAITING",
-        "event": hang.holder.waits_for,
-        "wait_time_micro": hang.holder.waits_micro,
+        "event": holder.waits_for,
+        "wait_time_micro": holder.waits_micro,
         "last_call_et": int(now.at % now.scenario.length - hang.begin),
     }
 
 
+def _at_work(who: ScriptedWaiters | ScriptedHolder | ScriptedBlocker | ScriptedHang) -> Row:
+    """Whose session it is, and what it runs."""
+    return {name: getattr(who, name) for name in ("sql_id", "module", "program", "username")}
+
+
 def elsewhere(now: ScenarioState, instance: object, sid: object) -> list[Row]:
     """A session of another instance as gv$session has it: the holder of a hang, if it is one."""
-    return [
-        _session_of(now, hang)
-        for hang in now.scenario.hangs
-        if (hang.holder.instance, hang.holder.sid) == (instance, sid)
-    ]
+    hangs = now.scenario.hangs
+    return [_session_of(now, hang) for hang in hangs if (hang.holder.instance, hang.holder.sid) == (instance, sid)]
 
 
 def blocked_by(now: ScenarioState, sid: int | None, elsewhere: int | None = None) -> Row:
     """The columns of v$session that name the blocker of a session. `elsewhere`: on another instance."""
     instance = None if sid is None else elsewhere or now.scenario.instance
-    return {
-        "blocking_instance": instance,
-        "blocking_session": sid,
-        "final_blocking_instance": instance,
-        "final_blocking_session": sid,
-    }
+    both = {"instance": instance, "session": sid}
+    return {f"{which}blocking_{name}": value for which in ("", "final_") for name, value in both.items()}
 
 
-def sampled(now: ScenarioState) -> list[Row]:
-    """The sessions that hang as rows of v$session, in the columns of the sampled look."""
+def library_cache_waiters(now: ScenarioState) -> list[Row]:
+    """Who waits in the library cache for the holders of the current hangs."""
     return [
         {
-            "sid": 600 + session,  # other than those of the scripted waiters
-            "event": hang.event,
-            "p1": next(row.cache for row in now.scenario.caches if row.name == hang.cache),
-            "p1raw": None,
-            "p2": hang.p2,
-            "p3": hang.p3,
-            "sql_id": hang.sql_id,
-            "module": hang.module,
-            "program": hang.program,
-            "username": hang.username,
-            **({"con_id": 0} if at_least(now.scenario.release, "12.1") else {}),
+            "event": "library cache lock",
+            "p3": LIBRARY_CACHE_P3,
+            **blocked_by(now, hang.holder.sid, hang.holder.instance),
+            "sessions": hang.in_library_cache,
+            "wait_time_micro": round(max(waited) * 1e6),
+        }
+        for hang, waited in hanging(now)
+        if hang.in_library_cache
+    ]
+
+
+LIBRARY_CACHE_P3 = 4 << 16 | 2
+"""An index, asked for in share mode."""
+
+
+def library_cache_sessions(now: ScenarioState) -> list[Row]:
+    """The same, each session in a row of its own, as the look of every poll has them."""
+    waiting = [(hang, max(waited)) for hang, waited in hanging(now) for _ in range(hang.in_library_cache)]
+    return [
+        {
+            "sid": 1400 + place,
+            "serial#": 2400 + place,
+            "event": "library cache lock",
+            "p1raw": f"{0x8C2A4F58:016X}",
+            "p3": LIBRARY_CACHE_P3,
+            "action": None,
+            "machine": "app01",
+            "type": "USER",
+            **_at_work(hang),
+            **of_container(now),
             **blocked_by(now, hang.holder.sid, hang.holder.instance),
             "wait_time_micro": round(waited * 1e6),
+            "met": len(waiting),
         }
-        for hang, session, waited in hanging(now)
+        for place, (hang, waited) in enumerate(waiting[:MOST_WAITS])
     ]
+
+
+def of_container(now: ScenarioState) -> Row:
+    """The column that tells containers apart, on releases that have it. No scripted session is in one."""
+    return {"con_id": 0} if at_least(now.scenario.release, "12.1") else {}
 
 
 # The waits of a scripted database: sleeps on mutexes, and the sessions that wait at one moment.
@@ -540,47 +550,56 @@ SECONDS_PER_LOOK = 20e-6
 
 def holders(now: ScenarioState, looks: int) -> list[Row]:
     """What this many looks at v$latchholder show: who held a child latch, how often, and in how many holds."""
-    rows: list[Row] = [
+    met = [(holder, round(looks * holder.share)) for holder in now.load.holding]
+    return [
         {
             "sid": holder.sid,
             "laddr": address(holder.child),
-            "sql_id": holder.sql_id,
-            "module": holder.module,
-            "program": holder.program,
-            "username": holder.username,
-            "met": (met := round(looks * holder.share)),
-            "holds": max(1, round(met * SECONDS_PER_LOOK * 1e6 / holder.microseconds)),
+            **_at_work(holder),
+            "met": many,
+            "holds": max(1, round(many * SECONDS_PER_LOOK * 1e6 / holder.microseconds)),
         }
-        for holder in now.load.holding
-        if round(looks * holder.share)
+        for holder, many in sorted(met, key=lambda each: -each[1])
+        if many
     ]
-    return sorted(rows, key=lambda row: -(number(row["met"]) or 0.0))
+
+
+FIRST_WAITING, FIRST_HANGING = 100, 600
+"""SIDs of the first session that waits and of the first one of a hang."""
+WAITED_SECONDS = 0.0021
+"""How long a session has waited that does not hang."""
 
 
 def session(now: ScenarioState) -> list[Row]:
     """Rows of v$session: who waits at this moment."""
-    rows: list[Row] = []
-    for waiters in now.load.waiting:
-        for _ in range(_sessions_now(waiters, now.at)):
-            rows.append(_waiter(now, waiters, 100 + len(rows)))
-    return rows + sampled(now)
+    return [row for _, _, row in _waiting(now)]
 
 
 def waiting_sessions(now: ScenarioState) -> list[Row]:
     """Rows of the look of every poll: the same sessions, the longest wait first, with the further columns of that look."""
-    rows = session(now)
-    longest_first = sorted(rows, key=lambda row: -float(str(row["wait_time_micro"])))
+    waiting = sorted(_waiting(now), key=lambda each: -each[1])
+    # A wait has the same number for as long as it lasts.
     return [
-        {
-            **row,
-            "serial#": 1000 + int(str(row["sid"])),
-            "seq#": round(
-                10 * (now.at - (number(row["wait_time_micro"]) or 0.0) / 1e6)
-            ),  # the same for as long as it waits
-            "type": "USER",
-            "met": len(rows),
-        }
-        for row in longest_first[:MOST_ROWS]
+        {**row, "serial#": 1000 + sid, "seq#": round(10 * (now.at - micros / 1e6)), "type": "USER", "met": len(waiting)}
+        for sid, micros, row in waiting[:MOST_WAITS]
+    ]
+
+
+def _waiting(now: ScenarioState) -> list[tuple[int, int, Row]]:
+    """SID, microseconds waited, and row of each session that waits at this moment."""
+    alike = [waiters for waiters in now.load.waiting for _ in range(_sessions_now(waiters, now.at))]
+    waiting: list[tuple[int, ScriptedWaiters | ScriptedHang, float, Row]] = [
+        (sid, waiters, WAITED_SECONDS, blocked_by(now, waiters.blocker))
+        for sid, waiters in enumerate(alike, FIRST_WAITING)
+    ]
+    waiting += [
+        (sid, hang, seconds, blocked_by(now, hang.holder.sid, hang.holder.instance))
+        for hang, waited in hanging(now)
+        for sid, seconds in enumerate(waited, FIRST_HANGING)
+    ]
+    return [
+        (sid, micros := round(seconds * 1e6), {"sid": sid, **_wait(now, of), **blocked, "wait_time_micro": micros})
+        for sid, of, seconds, blocked in waiting
     ]
 
 
@@ -590,24 +609,14 @@ def _sessions_now(waiters: ScriptedWaiters, at: float) -> int:
     return int(whole) + (1 if (at * 0.618) % 1 < part else 0)
 
 
-def _waiter(now: ScenarioState, waiters: ScriptedWaiters, sid: int) -> Row:
-    cache = next((row for row in now.scenario.caches if row.name == waiters.cache), None)
-    by_address = waiters.event.startswith("latch")
-    return {
-        "sid": sid,
-        "event": waiters.event,
-        "p1": cache.cache if cache and not by_address else 0,
-        "p1raw": address(cache.child) if cache and by_address else None,
-        "p2": waiters.p2,
-        "p3": waiters.p3,
-        "sql_id": waiters.sql_id,
-        "module": waiters.module,
-        "program": waiters.program,
-        "username": waiters.username,
-        **({"con_id": waiters.con_id} if at_least(now.scenario.release, "12.1") else {}),
-        **blocked_by(now, waiters.blocker),
-        "wait_time_micro": 2100,
-    }
+def _wait(now: ScenarioState, of: ScriptedWaiters | ScriptedHang) -> Row:
+    """What v$session says of a wait, and of who waits."""
+    cache = next((row for row in now.scenario.caches if row.name == of.cache), None)
+    by_address = of.event.startswith("latch")
+    p1 = cache.cache if cache and not by_address else 0
+    p1raw = address(cache.child) if cache and by_address else None
+    parameters = {"p1": p1, "p1raw": p1raw, "p2": of.p2, "p3": of.p3}
+    return {"event": of.event, **parameters, **_at_work(of), **of_container(now)}
 
 
 # The latches of a scripted database, their miss locations, and the waits that result.

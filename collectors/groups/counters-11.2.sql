@@ -1,9 +1,8 @@
-select /* latchscope counters */ of_view, t1, t2, n1, n2, n3, n4, n5, n6, n7, n8, n9, n10, n11, n12, n13, n14, n15
+select /* latchscope counters */ of_view, t1, t2, n1, n2, n3, n4, n5, n6, n7, n8, n9, n10
   from (
       select 'v$latch' as of_view, name as t1, to_char(null) as t2, latch# as n1, gets as n2, misses as n3, sleeps as n4,
              spin_gets as n5, wait_time as n6, to_number(null) as n7, to_number(null) as n8, to_number(null) as n9,
-             to_number(null) as n10, to_number(null) as n11, to_number(null) as n12, to_number(null) as n13,
-             to_number(null) as n14, to_number(null) as n15
+             to_number(null) as n10
         from (
               select /* latchscope v$latch */
                      max(latch#) as latch#, name, sum(gets) as gets, sum(misses) as misses, sum(sleeps) as sleeps,
@@ -13,7 +12,7 @@ select /* latchscope counters */ of_view, t1, t2, n1, n2, n3, n4, n5, n6, n7, n8
                group by name)
       union all
       select 'v$latch_misses', parent_name, location, nwfail_count, sleep_count, wtr_slp_count, longhold_count, null, null,
-             null, null, null, null, null, null, null, null, null
+             null, null, null, null
         from (
               select /* latchscope v$latch_misses */
                      parent_name, location, sum(nwfail_count) as nwfail_count, sum(sleep_count) as sleep_count,
@@ -23,8 +22,7 @@ select /* latchscope counters */ of_view, t1, t2, n1, n2, n3, n4, n5, n6, n7, n8
                  and (sleep_count > 0 or wtr_slp_count > 0)
                group by parent_name, location)
       union all
-      select 'v$mutex_sleep', mutex_type, location, sleeps, wait_time, null, null, null, null, null, null, null, null, null,
-             null, null, null, null
+      select 'v$mutex_sleep', mutex_type, location, sleeps, wait_time, null, null, null, null, null, null, null, null
         from (
               select /* latchscope v$mutex_sleep */
                      mutex_type, replace(location, chr(0)) as location, sum(sleeps) as sleeps,
@@ -33,8 +31,7 @@ select /* latchscope counters */ of_view, t1, t2, n1, n2, n3, n4, n5, n6, n7, n8
                where mutex_type = 'Row Cache'
                group by mutex_type, replace(location, chr(0)))
       union all
-      select 'v$osstat', stat_name, null, level_now, total, null, null, null, null, null, null, null, null, null, null,
-             null, null, null
+      select 'v$osstat', stat_name, null, level_now, total, null, null, null, null, null, null, null, null
         from (
               select /* latchscope v$osstat */ stat_name,
                      case when stat_name in ('NUM_CPUS', 'NUM_CPU_CORES', 'LOAD', 'PHYSICAL_MEMORY_BYTES',
@@ -48,15 +45,13 @@ select /* latchscope counters */ of_view, t1, t2, n1, n2, n3, n4, n5, n6, n7, n8
                                    'IDLE_TIME', 'OS_CPU_WAIT_TIME', 'RSRC_MGR_CPU_WAIT_TIME', 'VM_IN_BYTES',
                                    'VM_OUT_BYTES', 'SWAP_FREE_BYTES'))
       union all
-      select 'v$rowcache', type, parameter, cache#, subordinate#, count, usage, fixed, gets, getmisses, scans, scanmisses,
-             scancompletes, modifications, flushes, dlm_requests, dlm_conflicts, dlm_releases
+      select 'v$rowcache', type, parameter, cache#, subordinate#, count, usage, fixed, gets, getmisses, modifications,
+             dlm_requests, dlm_conflicts
         from (
               select /* latchscope v$rowcache */ cache#, type, subordinate#, parameter, count, usage, fixed, gets, getmisses,
-              scans, scanmisses, scancompletes, modifications, flushes,
-              dlm_requests, dlm_conflicts, dlm_releases from v$rowcache)
+              modifications, dlm_requests, dlm_conflicts from v$rowcache)
       union all
-      select 'v$sys_time_model', stat_name, null, value, null, null, null, null, null, null, null, null, null, null, null,
-             null, null, null
+      select 'v$sys_time_model', stat_name, null, value, null, null, null, null, null, null, null, null, null
         from (
               select /* latchscope v$sys_time_model */ stat_name, value
                 from v$sys_time_model
@@ -64,8 +59,7 @@ select /* latchscope counters */ of_view, t1, t2, n1, n2, n3, n4, n5, n6, n7, n8
                                    'failed parse elapsed time', 'connection management call elapsed time',
                                    'sequence load elapsed time'))
       union all
-      select 'v$sysstat', name, null, value, null, null, null, null, null, null, null, null, null, null, null, null, null,
-             null
+      select 'v$sysstat', name, null, value, null, null, null, null, null, null, null, null, null
         from (
               select /* latchscope v$sysstat */ name, value
                 from v$sysstat
@@ -74,7 +68,7 @@ select /* latchscope counters */ of_view, t1, t2, n1, n2, n3, n4, n5, n6, n7, n8
                               'recursive calls', 'session cursor cache hits'))
       union all
       select 'v$system_event', event, null, total_waits, total_timeouts, time_waited_micro, total_waits_fg,
-             time_waited_micro_fg, null, null, null, null, null, null, null, null, null, null
+             time_waited_micro_fg, null, null, null, null, null
         from (
               select /* latchscope v$system_event */ event, total_waits, total_timeouts, time_waited_micro,
                      total_waits_fg, time_waited_micro_fg

@@ -1,9 +1,8 @@
-select /* latchscope counters_and_levels */ of_view, t1, t2, t3, n1, n2, n3, n4, n5, n6, n7, n8, n9, n10, n11, n12, n13, n14, n15, n16
+select /* latchscope counters_and_levels */ of_view, t1, t2, t3, n1, n2, n3, n4, n5, n6, n7, n8, n9, n10, n11
   from (
       select 'v$latch' as of_view, name as t1, to_char(null) as t2, to_char(null) as t3, latch# as n1, gets as n2,
              misses as n3, sleeps as n4, spin_gets as n5, wait_time as n6, to_number(null) as n7, to_number(null) as n8,
-             to_number(null) as n9, to_number(null) as n10, to_number(null) as n11, to_number(null) as n12,
-             to_number(null) as n13, to_number(null) as n14, to_number(null) as n15, to_number(null) as n16
+             to_number(null) as n9, to_number(null) as n10, to_number(null) as n11
         from (
               select /* latchscope v$latch */
                      max(latch#) as latch#, name, sum(gets) as gets, sum(misses) as misses, sum(sleeps) as sleeps,
@@ -13,7 +12,7 @@ select /* latchscope counters_and_levels */ of_view, t1, t2, t3, n1, n2, n3, n4,
                group by name)
       union all
       select 'v$latch_misses', parent_name, location, null, nwfail_count, sleep_count, wtr_slp_count, longhold_count, null,
-             null, null, null, null, null, null, null, null, null, null, null
+             null, null, null, null, null, null
         from (
               select /* latchscope v$latch_misses */
                      parent_name, location, sum(nwfail_count) as nwfail_count, sum(sleep_count) as sleep_count,
@@ -24,7 +23,7 @@ select /* latchscope counters_and_levels */ of_view, t1, t2, t3, n1, n2, n3, n4,
                group by parent_name, location)
       union all
       select 'v$mutex_sleep', mutex_type, location, null, sleeps, wait_time, null, null, null, null, null, null, null, null,
-             null, null, null, null, null, null
+             null
         from (
               select /* latchscope v$mutex_sleep */
                      mutex_type, replace(location, chr(0)) as location, sum(sleeps) as sleeps,
@@ -33,8 +32,7 @@ select /* latchscope counters_and_levels */ of_view, t1, t2, t3, n1, n2, n3, n4,
                where mutex_type = 'Row Cache'
                group by mutex_type, replace(location, chr(0)))
       union all
-      select 'v$osstat', stat_name, null, null, level_now, total, null, null, null, null, null, null, null, null, null,
-             null, null, null, null, null
+      select 'v$osstat', stat_name, null, null, level_now, total, null, null, null, null, null, null, null, null, null
         from (
               select /* latchscope v$osstat */ stat_name,
                      case when stat_name in ('NUM_CPUS', 'NUM_CPU_CORES', 'LOAD', 'PHYSICAL_MEMORY_BYTES',
@@ -48,15 +46,13 @@ select /* latchscope counters_and_levels */ of_view, t1, t2, t3, n1, n2, n3, n4,
                                    'IDLE_TIME', 'OS_CPU_WAIT_TIME', 'RSRC_MGR_CPU_WAIT_TIME', 'VM_IN_BYTES',
                                    'VM_OUT_BYTES', 'SWAP_FREE_BYTES'))
       union all
-      select 'v$rowcache', type, parameter, null, cache#, subordinate#, count, usage, fixed, gets, getmisses, scans,
-             scanmisses, scancompletes, modifications, flushes, dlm_requests, dlm_conflicts, dlm_releases, fastgets
+      select 'v$rowcache', type, parameter, null, cache#, subordinate#, count, usage, fixed, gets, getmisses, modifications,
+             dlm_requests, dlm_conflicts, fastgets
         from (
               select /* latchscope v$rowcache */ cache#, type, subordinate#, parameter, count, usage, fixed, gets, getmisses,
-              scans, scanmisses, scancompletes, modifications, flushes,
-              dlm_requests, dlm_conflicts, dlm_releases, fastgets from v$rowcache)
+              modifications, dlm_requests, dlm_conflicts, fastgets from v$rowcache)
       union all
-      select 'v$sys_time_model', stat_name, null, null, value, null, null, null, null, null, null, null, null, null, null,
-             null, null, null, null, null
+      select 'v$sys_time_model', stat_name, null, null, value, null, null, null, null, null, null, null, null, null, null
         from (
               select /* latchscope v$sys_time_model */ stat_name, value
                 from v$sys_time_model
@@ -64,8 +60,7 @@ select /* latchscope counters_and_levels */ of_view, t1, t2, t3, n1, n2, n3, n4,
                                    'failed parse elapsed time', 'connection management call elapsed time',
                                    'sequence load elapsed time'))
       union all
-      select 'v$sysstat', name, null, null, value, null, null, null, null, null, null, null, null, null, null, null, null,
-             null, null, null
+      select 'v$sysstat', name, null, null, value, null, null, null, null, null, null, null, null, null, null
         from (
               select /* latchscope v$sysstat */ name, value
                 from v$sysstat
@@ -74,7 +69,7 @@ select /* latchscope counters_and_levels */ of_view, t1, t2, t3, n1, n2, n3, n4,
                               'recursive calls', 'session cursor cache hits'))
       union all
       select 'v$system_event', event, null, null, total_waits, total_timeouts, time_waited_micro, total_waits_fg,
-             time_waited_micro_fg, null, null, null, null, null, null, null, null, null, null, null
+             time_waited_micro_fg, null, null, null, null, null, null
         from (
               select /* latchscope v$system_event */ event, total_waits, total_timeouts, time_waited_micro,
                      total_waits_fg, time_waited_micro_fg
@@ -95,7 +90,7 @@ select /* latchscope counters_and_levels */ of_view, t1, t2, t3, n1, n2, n3, n4,
                                'wait for stopper event to be increased'))
       union all
       select 'v$sga_resize_ops', component, start_time, oper_type, initial_size, final_size, null, null, null, null, null,
-             null, null, null, null, null, null, null, null, null
+             null, null, null, null
         from (
               select /* latchscope v$sga_resize_ops */
                      component, to_char(start_time, 'YYYY-MM-DD HH24:MI:SS') as start_time, oper_type,
@@ -104,8 +99,7 @@ select /* latchscope counters_and_levels */ of_view, t1, t2, t3, n1, n2, n3, n4,
                where component = 'shared pool'
                  and start_time > cast(systimestamp as date) - 10 / 1440)
       union all
-      select 'v$sgastat', pool, name, null, con_id, bytes, null, null, null, null, null, null, null, null, null, null, null,
-             null, null, null
+      select 'v$sgastat', pool, name, null, con_id, bytes, null, null, null, null, null, null, null, null, null
         from (
               select /* latchscope v$sgastat */ con_id, pool, name, bytes
                 from v$sgastat
@@ -113,7 +107,7 @@ select /* latchscope counters_and_levels */ of_view, t1, t2, t3, n1, n2, n3, n4,
                  and (name like 'KQR%' or name like 'row cache%' or name = 'free memory'))
       union all
       select 'v$undostat', begin_time, null, null, con_id, undotsn, txncount, maxconcurrency, maxquerylen,
-             tuned_undoretention, unexpiredblks, expiredblks, null, null, null, null, null, null, null, null
+             tuned_undoretention, unexpiredblks, expiredblks, null, null, null
         from (
               select /* latchscope v$undostat */
                      con_id, begin_time, undotsn, txncount, maxconcurrency, maxquerylen, tuned_undoretention,

@@ -18,7 +18,7 @@ from typing import IO, Any
 from xml.sax.saxutils import unescape
 
 from collectors.delta import reported
-from collectors.logs.phrases import DDL_MARK, PHRASES, TYPICAL, Said, fields_of, said, trace_in
+from collectors.logs.phrases import DDL_MARK, PHRASES, TYPICAL, Message, fields_of, message_of, trace_in
 from collectors.model import Basis, Delta, EventKind, LoggedEvent, Rows, dated
 from collectors.reports.header import Header, month_of, release_in
 
@@ -195,11 +195,11 @@ class _Events:
     """The first and the last events of each kind, and how many were left out between them."""
 
     def __init__(self) -> None:
-        self._kept: dict[EventKind, list[Said]] = defaultdict(list)
-        self._seen: dict[tuple[object, ...], Said] = {}
+        self._kept: dict[EventKind, list[Message]] = defaultdict(list)
+        self._seen: dict[tuple[object, ...], Message] = {}
         self.left_out: Counter[EventKind] = Counter()
 
-    def add(self, event: Said) -> None:
+    def add(self, event: Message) -> None:
         facts, trace = event.facts, event.facts.get("trace_file")
         key = (event.kind, event.text, trace if event.kind in _BY_TRACE else None)
         earlier = self._seen.get(key)
@@ -381,7 +381,7 @@ class _Reading:
         self.lines = self.long = 0
         self.xml = self.inline = False
         self._stamp: object = None
-        self._pending: Said | None = None
+        self._pending: Message | None = None
         self._errors_in: tuple[int, str] | None = None
         self._starting = 0
         """Lines of a start that are still to be read."""
@@ -472,7 +472,7 @@ class _Reading:
         if mark in _FURTHER:
             self._more(mark, line, number)
             return
-        what = said(mark, line)
+        what = message_of(mark, line)
         if what is None or (what.kind == "ddl" and number <= self._statement):
             return
         if what.kind == "undo_switch" and self._starting and what.text.endswith("in use"):

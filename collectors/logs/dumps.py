@@ -66,6 +66,9 @@ _VALUES: Mapping[str, Callable[[str], object]] = {
 }  # fmt: skip
 
 
+# What a dump says: sessions, and who waits for whom.
+
+
 @dataclass(slots=True)
 class TracedSession:
     """What a dump says of one session. None where it does not say."""
@@ -107,9 +110,9 @@ class TracedSession:
     def key(self) -> SessionKey:
         return (self.instance, self.sid)
 
-    def learn(self, **said: str | None) -> None:
+    def learn(self, **facts: str | None) -> None:
         """Facts as a line says them. What it does not say stays."""
-        for name, text in said.items():
+        for name, text in facts.items():
             if text and name in self.__slots__ and (value := _VALUES.get(name, str.strip)(text)) not in (None, ""):
                 setattr(self, name, value)
 
@@ -292,9 +295,9 @@ class Dump:
 
 def _in_chain(session: TracedSession) -> Row:
     """A row as chain_sessions has it, with how many sessions the dump counts behind it."""
-    told = {} if session.blocking is None else {"blocking": session.blocking}
+    counted = {} if session.blocking is None else {"blocking": session.blocking}
     state = None if session.waits is None else "WAITING" if session.waits else "WAITED KNOWN TIME"
-    return {"instance": session.instance, "sid": session.sid, **_about(session), "state": state, **told}
+    return {"instance": session.instance, "sid": session.sid, **_about(session), "state": state, **counted}
 
 
 def _waiting(session: TracedSession, met: int, names: Mapping[int, str]) -> Row:
@@ -408,23 +411,23 @@ class DumpReader:
                 if number in self._nodes:
                     session.wait_for(self._nodes[number])
 
-    def _who(self, sid: str | None, cnode: str | None = None, **said: str | None) -> TracedSession | None:
+    def _who(self, sid: str | None, cnode: str | None = None, **facts: str | None) -> TracedSession | None:
         """The session of that SID. Only analyses have a `cnode`, which counts from 0 in a single instance, as no view does."""
         session = self.dump.session(whole(cnode) or None, whole(sid))
         if session is not None:
             session.analysed |= cnode is not None
-            session.learn(**said)
+            session.learn(**facts)
         return session
 
-    def _begin(self, **said: str | None) -> None:
+    def _begin(self, **facts: str | None) -> None:
         """What follows is of another session or process."""
-        self._session, self._known, self._section, self._addresses, self._holder = None, said, "", [], None
+        self._session, self._known, self._section, self._addresses, self._holder = None, facts, "", [], None
 
-    def _learn(self, **said: str | None) -> None:
+    def _learn(self, **facts: str | None) -> None:
         if self._session is None:
-            self._known |= {name: text for name, text in said.items() if text and not self._known.get(name)}
+            self._known |= {name: text for name, text in facts.items() if text and not self._known.get(name)}
         elif self._section != "history":
-            self._session.learn(**said)
+            self._session.learn(**facts)
 
     def _identify(self, sid: str | None, serial: str | None = None, flags: str = "") -> None:
         known = dict(self._known)
@@ -520,12 +523,12 @@ class DumpReader:
         names = {"sess_srno": "serial"}
         for found in _OLD_SESSION.finditer(line):
             parts = found[1].split("/", max(len(self._fields), 2) - 1)
-            said = dict(zip((names.get(each, each) for each in self._fields), parts, strict=False))
-            kept = {name: said.get(name) for name in ("sid", "cnode", "serial", "ospid")}
+            cells = dict(zip((names.get(each, each) for each in self._fields), parts, strict=False))
+            kept = {name: cells.get(name) for name in ("sid", "cnode", "serial", "ospid")}
             session = self._who(**kept, blocking=self._counted) if len(self._listed) < MOST_DEEP else None
             if session is None:
                 continue
-            if event := said.get("wait_event", ""):
+            if event := cells.get("wait_event", ""):
                 session.begin_wait(None if event.lower() in ("no wait", "not in wait") else event[:64])
             if self._listed:
                 session.wait_for(self._listed[-1])
@@ -541,9 +544,9 @@ class DumpReader:
 
     # Nodes, each with those that it waits for, and the tables of Hang Manager
 
-    def _node(self, number: str, state: str, time: str | None, adjacent: str | None, **said: str | None) -> None:
+    def _node(self, number: str, state: str, time: str | None, adjacent: str | None, **facts: str | None) -> None:
         # A single node waits for nobody, and nobody waits for it.
-        session = None if state.startswith("SINGLE") or len(self._nodes) >= MOST_SESSIONS else self._who(**said)
+        session = None if state.startswith("SINGLE") or len(self._nodes) >= MOST_SESSIONS else self._who(**facts)
         if session is None:
             return
         if time and session.seconds is None and session.waits is not False:
@@ -557,9 +560,9 @@ class DumpReader:
         if (session := self._who(sid, cnode)) is not None:
             session.blocking = max(session.blocking or 0, whole(total) or 0)
 
-    def _row(self, process: str, event: str, **said: str | None) -> None:
+    def _row(self, process: str, event: str, **facts: str | None) -> None:
         """A session of a hang. It waits for the one in the next row."""
-        session = self._who(**said)
+        session = self._who(**facts)
         if session is None:
             return
         image = f"({process})" if process != "FG" else ""
@@ -586,9 +589,9 @@ class DumpReader:
         if self._session is not None and self._section == "session":
             self._session.type = self._session.type or _SESSION_TYPE.get((whole(flags, 16) or 0) & 0x13)
 
-    def _summary(self, sid: str, name: str, event: str | None, **said: str | None) -> None:
+    def _summary(self, sid: str, name: str, event: str | None, **facts: str | None) -> None:
         """A process in the summary before the dumps of a system state."""
-        if (session := self._who(sid, **said)) is not None:
+        if (session := self._who(sid, **facts)) is not None:
             background = kind_of_process(f"({name})") == "BACKGROUND"
             session.program = session.program or (f"({name})" if background else None)
             if event:

@@ -4,17 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-import yaml
-
+from collectors import data_beside
 from collectors.model import EventKind, LoggedEvent, Value
 
 DDL_MARK = b"DDL"
 """Stands for the words with which a logged DDL statement begins, at the begin of a line."""
-LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_DATA: Mapping[str, Any] = yaml.load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), Loader=LOADER)
+_DATA: Mapping[str, Any] = data_beside(__file__)
 KINDS: Mapping[EventKind, Mapping[str, Any]] = _DATA["kinds"]
 """What events of each kind are called, and what they may have to do with the row cache."""
 TYPICAL: Sequence[str] = _DATA["typical"]
@@ -33,7 +30,7 @@ LONGEST_NAME = 128
 
 
 @dataclass(slots=True)
-class Said:
+class Message:
     """What a line says, while further lines may say more of it. `facts` as in `LoggedEvent`."""
 
     kind: EventKind
@@ -68,6 +65,12 @@ def worded(words: str, facts: Mapping[str, Value]) -> str:
     )
 
 
+def traced(what: str, facts: Mapping[str, Value]) -> tuple[str, dict[str, Value]]:
+    """The words of a part of a trace file, and the facts that it keeps: those that are known, and not for the words alone."""
+    kept: dict[str, Value] = {name: value for name, value in facts.items() if value is not None and name[0] != "_"}
+    return worded(_DATA["traces"][what], facts), kept
+
+
 @dataclass(frozen=True, slots=True)
 class Phrase:
     """One way in which Oracle says something. The kind `none` announces something, and counts as no event."""
@@ -77,7 +80,7 @@ class Phrase:
     words: str = ""
     fields: Sequence[str] = ()
 
-    def said(self, line: str, **known: Value) -> Said | None:
+    def message(self, line: str, **known: Value) -> Message | None:
         """What the line says. None where a field that the words need is not in it."""
         facts = {**known, **fields_of(line, *self.fields)}
         try:
@@ -85,7 +88,7 @@ class Phrase:
         except KeyError:
             return None
         kept = {name: facts[name] for name in facts if name[0] != "_"}
-        return None if self.kind == "none" else Said(self.kind, words, kept)
+        return None if self.kind == "none" else Message(self.kind, words, kept)
 
 
 Phrases = Sequence[tuple[re.Pattern[str], Phrase]]
@@ -107,25 +110,25 @@ PHRASES: Mapping[bytes, Phrases] = {
 }
 """What the lines with each mark say. Where a line has several marks, the first of these decides."""
 ERRORS: Mapping[int, Phrases] = {
-    code: _phrases(said if isinstance(said, list) else [said]) for code, said in _DATA["errors"].items()
+    code: _phrases(phrases if isinstance(phrases, list) else [phrases]) for code, phrases in _DATA["errors"].items()
 }
 
 
-def said(mark: bytes, line: str) -> Said | None:
+def message_of(mark: bytes, line: str) -> Message | None:
     """What a line with this mark says. None if it is no event."""
     if (phrase := _first(PHRASES[mark], line)) is not None:
-        return phrase.said(line)
+        return phrase.message(line)
     return error(line) if mark == b"ORA-" else None
 
 
-def error(line: str) -> Said | None:
+def error(line: str) -> Message | None:
     """What the errors of a line say: the first one that is known, else the first. None without any."""
     codes = [int(code) for code in _CODE.findall(line)]
     code = next(
         (code for code in codes if code in ERRORS and ERRORS[code][0][1].kind != "other"), codes[0] if codes else 0
     )
     phrase, name = _first(ERRORS.get(code, ()), line), f"ORA-{code:05}"
-    what = phrase.said(line, error=name) if phrase else Said("other", "", {"error": name})
+    what = phrase.message(line, error=name) if phrase else Message("other", "", {"error": name})
     if not code or what is None:
         return None
     if what.kind == "other":

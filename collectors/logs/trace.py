@@ -18,7 +18,7 @@ from collectors.delta import reported
 from collectors.errors import InputError
 from collectors.logs.alert import CUT, LONGEST_LINE, lines, moment_in, within
 from collectors.logs.dumps import ENTRY, MODES, ROW_CACHE_EVENTS, Dump, DumpReader, TracedSession, grammar, take, whole
-from collectors.logs.phrases import Said, error, worded
+from collectors.logs.phrases import Message, error, traced
 from collectors.model import Basis, Delta, EventKind, LoggedEvent, Reading, Row, Rows, Value, spoken
 from collectors.release import at_least
 from collectors.reports.header import dbid_in, release_in
@@ -30,10 +30,6 @@ MOST_STATEMENTS = 1_000
 TEXT_BEGINS = 20
 """A file with a zero byte within its first lines is binary."""
 HELD: Mapping[Value, str] = {3: "share", 5: "exclusive"}
-TIMED_OUT = (
-    "a wait for a row cache lock took too long[: {cache} (cache id {cache_id})][, asked for{_mode}][ by session {sid}]"
-    "[,{serial#}][, held in {_held} mode by another session]"
-)
 APPLICATION, DICTIONARY = re.compile(r"TX|TM|UL"), re.compile(r"Q[A-Z]|[LN][A-Z]")
 """Enqueues whose deadlocks are the application's, and those of the row cache and the library cache."""
 _BY_ID = (
@@ -96,6 +92,8 @@ class _Waits:
     """Microseconds."""
 
 
+# How the lines are read that no table below has, and the reader.
+
 _NAMED = re.compile(r"\*\*\* [A-Z ]{1,40}:\([^)]{0,200}\){1,9} ?(?=\d{4}-)")
 _CACHE = re.compile(r'\bcid="?(\d{1,4})\(([\w $#/&.-]{1,64})\)')
 _GRAPH = re.compile(r"([A-Z]{2})-[0-9A-Fa-f]{4,20}-[0-9A-Fa-f-]{1,60} {1,60}(.*)")
@@ -112,7 +110,7 @@ class TraceReader:
         self._session_id: dict[str, Value] = {}
         self.events: list[LoggedEvent] = []
         self._more_events = 0
-        self._open: Said | None = None
+        self._open: Message | None = None
         """A time-out or deadlock whose lines are being read."""
         self._serials = False
         self._line = 0
@@ -161,7 +159,7 @@ class TraceReader:
 
     def _begin(self, kind: EventKind, **facts: Value) -> dict[str, Value]:
         self._close()
-        self._open = Said(kind, "", facts, self.at, self._line)
+        self._open = Message(kind, "", facts, self.at, self._line)
         return facts
 
     def _of(self, kind: EventKind) -> dict[str, Value] | None:
@@ -185,10 +183,10 @@ class TraceReader:
             self._timed_out()
         self._learn(lock_mode=MODES[mode], lock_request=MODES[request])
 
-    def _learn(self, **said: Value) -> None:
+    def _learn(self, **more: Value) -> None:
         """More of the time-out that is being read. What is known of it stays."""
         if (facts := self._of("row_cache_timeout")) is not None:
-            facts |= {**said, **facts}
+            facts |= {**more, **facts}
 
     def _entry(self, line: str) -> None:
         if self._of("row_cache_timeout") is not None and (found := _CACHE.search(line) or _TYPE.match(line)):
@@ -234,24 +232,22 @@ class TraceReader:
         self._begin("deadlock", error="ORA-00060", instance=whole(instance), ospid=ospid, sid=whole(sid))
 
     def _error(self, line: str) -> None:
-        said = error(line)
+        message = error(line)
         just = self._open or (self.events[-1] if self.events else None)
-        if said is None or said.kind == "other":
+        if message is None or message.kind == "other":
             return
-        if said.kind == "deadlock" and just and just.kind == "deadlock" and self._line - just.line < SAID_ABOVE:
+        if message.kind == "deadlock" and just and just.kind == "deadlock" and self._line - just.line < SAID_ABOVE:
             return
-        said.facts |= self._writer()
-        said.at, said.line = self.at, self._line
-        self._say(said.event())
+        message.facts |= self._writer()
+        message.at, message.line = self.at, self._line
+        self._say(message.event())
 
     def _hang(self, number: str, kind: str, status: str, instance: str, sid: str, total: str, action: str) -> None:
-        text = (
-            f"Hang Manager found {kind.lower()} {number}: {total} sessions wait, session {sid} on instance {instance} is at the "
-            f"end; status {status}; it means to: {action.strip().lower()[:60]}"
-        )
-        facts: Row = {"instance": whole(instance), "sid": whole(sid), "sessions": whole(total)}
+        facts = {"instance": whole(instance), "sid": whole(sid), "sessions": whole(total)}
+        how = {"_kind": kind.lower(), "_number": number, "_status": status, "_action": action.strip().lower()[:60]}
+        text, kept = traced("hang", {**facts, **how})
         self._reader.hang(instance, sid, total)
-        self._say(LoggedEvent(self.at, "hang", text, self._line, facts))
+        self._say(LoggedEvent(self.at, "hang", text, self._line, kept))
 
     # Waits of a SQL trace
 
@@ -301,8 +297,8 @@ class TraceReader:
     def _own(self, dump: Dump) -> int | None:
         """Number of the instance that wrote the file: from its head, else the only one that a dump names."""
         named = {instance for instance, _ in dump.sessions if instance is not None}
-        told = self._number()
-        return told if told is not None else next(iter(named)) if len(named) == 1 else None
+        number = self._number()
+        return number if number is not None else next(iter(named)) if len(named) == 1 else None
 
     # Events
 
@@ -310,25 +306,28 @@ class TraceReader:
         """The event whose lines were read is complete."""
         event, self._open = self._open, None
         if event is not None:
-            event.text = self._deadlock_words(event.facts) if event.kind == "deadlock" else _timeout_words(event.facts)
+            words = self._deadlock_words if event.kind == "deadlock" else _timeout_words
+            event.text = words(event.facts)
             self._say(event.event())
 
     def _deadlock_words(self, facts: dict[str, Value]) -> str:
         if "sid" in facts:
             session = self.dump.sessions.get((whole(str(facts.get("instance"))), int(str(facts["sid"]))))
-            waits = "" if session is None or not session.event else f", which waits for {session.event}"
-            facts |= {"event": session.event} if session is not None and session.event else {}
-            return f"deadlock: Oracle ends a wait of session {facts['sid']} with ORA-00060{waits}"
+            facts |= _known(event=(session.event or None) if session else None)
+            return traced("ended", facts)[0]
         each = {name: str(facts.get(name) or "").split() for name in ("sessions", "instances", "resources")}
-        words = ["global deadlock" if facts.get("global") else "deadlock"]
-        words += [f"of sessions {' and '.join(each['sessions'])}"] if each["sessions"] else []
-        words += [f"over instances {', '.join(sorted(each['instances']))}"] if each["instances"] else []
-        words += [f"on enqueues {', '.join(each['resources'])}"] if each["resources"] else []
-        if each["resources"] and all(map(APPLICATION.fullmatch, each["resources"])):
-            facts["whose"] = "application"
-            return f"{' '.join(words)} (ORA-00060), which are the application's"
-        facts |= {"whose": "dictionary"} if any(map(DICTIONARY.fullmatch, each["resources"])) else {}
-        return f"{' '.join(words)} (ORA-00060)"
+        resources = each["resources"]
+        ours = bool(resources) and all(map(APPLICATION.fullmatch, resources))
+        if ours or any(map(DICTIONARY.fullmatch, resources)):
+            facts["whose"] = "application" if ours else "dictionary"
+        words = {
+            "_global": facts.get("global") and "global",
+            "_sessions": " and ".join(each["sessions"]) or None,
+            "_instances": ", ".join(sorted(each["instances"])) or None,
+            "_resources": ", ".join(resources) or None,
+            "_whose": "application's" if ours else None,
+        }
+        return traced("deadlock", {**facts, **words})[0]
 
     def _say(self, event: LoggedEvent) -> None:
         last = self.events[-1] if self.events else None
@@ -449,11 +448,21 @@ def _traced(
     event: str, p1: int | None, sql_id: str, waits: _Waits, parse: int, caches: Mapping[int, str]
 ) -> LoggedEvent:
     """The waits of one statement for one thing, in one line."""
-    cache = "" if p1 is None else f" on {caches[p1]} (cache id {p1})" if p1 in caches else f" on cache id {p1}"
-    text = f"{waits.many:,} wait{'s' * (waits.many > 1)} for {event}{cache}, {waits.total / 1e6:,.1f} s in all, the longest "
-    text += f"{waits.longest / 1e6:,.1f} s; statement {sql_id or 'unknown'}"
-    text += f", whose parse took {parse / 1e6:,.1f} s" if parse and sql_id else ""
-    facts = _known(event=event, seconds=waits.total / 1e6, cache_id=p1, sql_id=sql_id or None)
+    text, facts = traced(
+        "traced",
+        {
+            "event": event,
+            "seconds": waits.total / 1e6,
+            "cache_id": p1,
+            "sql_id": sql_id or None,
+            "_many": f"{waits.many:,} wait{'s' * (waits.many > 1)}",
+            "_cache": None if p1 is None else f"{caches[p1]} (cache id {p1})" if p1 in caches else f"cache id {p1}",
+            "_total": f"{waits.total / 1e6:,.1f}",
+            "_longest": f"{waits.longest / 1e6:,.1f}",
+            "_statement": sql_id or "unknown",
+            "_parse": f"{parse / 1e6:,.1f}" if parse and sql_id else None,
+        },
+    )
     return LoggedEvent(waits.at, "traced_wait", text, waits.line, facts)
 
 
@@ -469,7 +478,7 @@ def _known(**facts: Value) -> dict[str, Value]:
 def _timeout_words(facts: Row) -> str:
     request, held = HELD.get(facts.get("lock_request")), HELD.get(facts.get("held"))
     mode = f" in {request} mode" if request else "" if "sid" in facts else None
-    return worded(TIMED_OUT, {**facts, "_mode": mode, "_held": held})
+    return traced("timeout", {**facts, "_mode": mode, "_held": held})[0]
 
 
 def _telling(dump: Dump) -> tuple[bool, bool, bool]:
@@ -492,32 +501,26 @@ def _summary(dump: Dump) -> LoggedEvent:
     alike = (session.parameters[2] for session in behind if session.event == common and len(session.parameters) > 2)
     seconds = max((session.seconds for session in waiting if session.seconds is not None), default=None)
     facts: dict[str, Value] = {"sessions": every, "event": common, "p3": next(alike, None), "seconds": seconds}
-    text = f"{dump.kind}{by}: "
+    facts |= {"_kind": dump.kind, "_by": by, "_longest": None if seconds is None else spoken(seconds)}
     if circle := sum(session.cycle for session in behind):
-        text += f"{_sessions(circle)} for each other in a circle"
-        text += f", and {_more(many - circle)} behind it" * (many > circle) + f"; {_more(every - many)} elsewhere" * (
-            every > many
-        )
-    elif end is None:
-        text += _sessions(every)
+        facts |= {"_waiting": _sessions(circle), "_circle": "for each other in a circle"}
+        facts |= {"_behind": _more(many - circle), "_elsewhere": _more(every - many)}
     else:
+        facts["_waiting"] = _sessions(every)
+    if not circle and end is not None:
         last = dump.sessions.get(end) or TracedSession(*end)
         facts |= {"sid": end[1], "serial#": last.serial, "instance": end[0]}
-        few = f", {many:,} of them" * (many < every)
-        text += worded(
-            f"{_sessions(every)}{few} behind session {{sid}}[,{{serial#}}][ on instance {{instance}}]", facts
-        )
+        facts |= {"_of_them": f"{many:,}" if many < every else None}
         if last.waits is not None:
-            text += f", which waits for {last.event}" if last.event else ", which is not in a wait"
-            text += f"; its last wait ended {spoken(last.idle)} earlier" if last.idle is not None else ""
-    text += f"; most wait for {common}" if common else ""
-    text += f", the longest for {spoken(seconds)}" if seconds is not None else ""
-    return LoggedEvent(dump.at, "wait_chain", text, dump.line, _known(**facts))
+            facts |= {"_last": last.event or None, "_not": None if last.event else "not in a wait"}
+            facts |= {"_idle": None if last.idle is None else spoken(last.idle)}
+    text, kept = traced("dump", facts)
+    return LoggedEvent(dump.at, "wait_chain", text, dump.line, kept)
 
 
 def _sessions(many: int) -> str:
     return f"{many:,} session{'s' * (many != 1)} wait{'s' * (many == 1)}"
 
 
-def _more(many: int) -> str:
-    return f"{many:,} more wait{'s' * (many == 1)}"
+def _more(many: int) -> str | None:
+    return f"{many:,} more wait{'s' * (many == 1)}" if many else None

@@ -32,12 +32,17 @@ def asked(connection: Connection, view: str, release: str | None) -> Reading:
         return Missing(view, "not_asked", f"{view} needs a newer release", "nothing to do on this release")
     try:
         return sound(collectors()[view], connection.query(statement, {}).as_rows())
-    except ViewRefused as error:
-        return Missing(view, "refused", f"{view}: {error}", grant(collectors()[view], ANYBODY, release=release))
     except Cancelled:
         raise
     except StatementError as error:
-        return Missing(view, "failed", f"{view}: {error}", "see the error; the polls go on")
+        return not_answered(view, error, release)
+
+
+def not_answered(view: str, error: StatementError, release: str | None) -> Missing:
+    """The reading of a view whose statement failed: a grant cures one that is refused."""
+    if isinstance(error, ViewRefused):
+        return Missing(view, "refused", f"{view}: {error}", grant(collectors()[view], ANYBODY, release=release))
+    return Missing(view, "failed", f"{view}: {error}", "see the error; the polls go on")
 
 
 # The number that a query of a cause gives, and the names behind it.

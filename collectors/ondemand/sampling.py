@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from time import monotonic
 
-from collectors.errors import StatementError, ViewRefused
-from collectors.grants import ANYBODY, grant
+from collectors.errors import StatementError
 from collectors.model import Missing, Reading, Row, Rows
+from collectors.ondemand.check import not_answered
 from collectors.poll import Connection, sound
 from collectors.registry import collectors
 from collectors.release import text_for
@@ -58,13 +58,8 @@ class Burst:
         began = monotonic()
         try:
             answer = connection.query(self._statement, {})
-        except ViewRefused as error:
-            self._missing = Missing(
-                VIEW, "refused", f"{VIEW}: {error}", grant(collectors()[VIEW], ANYBODY, release=self._release)
-            )
-            return
         except StatementError as error:
-            self._missing = Missing(VIEW, "failed", f"{VIEW}: {error}", "see the error; the polls go on")
+            self._missing = not_answered(VIEW, error, self._release)
             return
         self._seconds += monotonic() - began if answer.seconds is None else answer.seconds
         self._crowded |= len(answer.rows) >= MOST_SESSIONS

@@ -27,6 +27,9 @@ _BLOCKER = re.compile(rf"^ *(\d+), *(\d+) ?\( *(\d+)\) +[\d.]+ +({_EVENTS}) +([\
 _CELL_ENDS = re.compile(r"</t[dh]>\s*", re.IGNORECASE)
 
 
+# The lines that count are alike in text and in a page, once each row of the page is a line.
+
+
 def read(content: str, head: Header, name: str) -> Delta:
     """The time of an ASH report as an interval, each wait as its sessions on average. Raises InputError."""
     text = _lines(content)
@@ -46,18 +49,18 @@ def read(content: str, head: Header, name: str) -> Delta:
     readings["v$sys_time_model"] = rows_of(
         "v$sys_time_model", [{"stat_name": "DB time", "value": round(active * seconds * 1e6)}]
     )
-    told, caches = [f"ASH: {event}, {sessions:g} sessions on average" for event, sessions in waits[:1]], list[Row]()
+    notes, caches = [f"ASH: {event}, {sessions:g} sessions on average" for event, sessions in waits[:1]], list[Row]()
     for event, first, mode, request, share in (found.groups() for found in _VALUES.finditer(text)):
         cache = CACHES.get(int(first), f"cache id {first}") if event != ROW_CACHE_EVENTS[0] else "unknown"
         caches += [{"cache#": int(first), "parameter": cache, "waited_for": real(share)}]
-        told.append(f"ASH: {event} for {cache}, mode {mode}, request {request}: {share} % of the samples")
+        notes.append(f"ASH: {event} for {cache}, mode {mode}, request {request}: {share} % of the samples")
     for sid, serial, instance, event, share in (found.groups() for found in _BLOCKER.finditer(text)):
-        told.append(f"ASH: session {sid},{serial}@{instance} blocks {event} in {share} % of the samples")
+        notes.append(f"ASH: session {sid},{serial}@{instance} blocks {event} in {share} % of the samples")
     if caches:
         readings["v$rowcache"] = Rows("v$rowcache", tuple(caches[:1]), ("only the cache that sessions waited for",))
     readings["v$instance"] = Rows("v$instance", (head.row,))
     basis = Basis("interval", begin, end, seconds)
-    return reported(head.database, head.release, basis, readings, (NOTE, *told), dbid=head.dbid)
+    return reported(head.database, head.release, basis, readings, (NOTE, *notes), dbid=head.dbid)
 
 
 def _lines(content: str) -> str:

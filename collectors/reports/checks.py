@@ -52,10 +52,12 @@ def _events(readings: Mapping[str, Reading], printed: ReportTables) -> str | Non
         times = [number(own.get(column)) for column in ("time_waited_micro_fg", "time_waited_micro")]
         known = [time for time in times if time is not None]
         if known and all(_apart(time, listed) for time in known):
-            told = f"{known[0] / 1e6:,.1f} s"
-            return f"Top Timed Events has {listed / 1e6:,.1f} s of {event}, and the list of all wait events {told}"
+            whole = f"{known[0] / 1e6:,.1f} s"
+            return f"Top Timed Events has {listed / 1e6:,.1f} s of {event}, and the list of all wait events {whole}"
     return None
 
+
+# What a report has lost.
 
 NARROWEST = 75
 """Each text report has lines of nearly 80 signs."""

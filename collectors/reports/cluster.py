@@ -236,8 +236,8 @@ def _whole_cluster(document: Document) -> list[str]:
     titles = ("Top Timed Events", "Foreground Wait Events (Global)")
     listed = [wait for title in titles for wait in _waits(document, title, WHOLE)]
     times = {wait.event: wait.micros for wait in sorted(listed, key=lambda each: each.micros or 0) if wait.micros}
-    told = dict.fromkeys((*list(times)[-1:], *ROW_CACHE_EVENTS))
-    return [f"over all instances: {event}, {times[event] / 1e6:,.1f} s waited" for event in told if event in times]
+    longest = dict.fromkeys((*list(times)[-1:], *ROW_CACHE_EVENTS))
+    return [f"over all instances: {event}, {times[event] / 1e6:,.1f} s waited" for event in longest if event in times]
 
 
 def _bound(document: Document, head: Header) -> list[str]:

@@ -107,8 +107,7 @@ _APPLICATION = (
     "run awrrpt.sql for the instance and the same snapshots",
 )
 _TITLES: Mapping[str, ReportKind | tuple[str, str]] = {
-    r"workload repository sql report": ("an AWR SQL report, which covers one statement", _RUN_AWR),
-    r"awr sql report for": ("an AWR SQL report, which covers one statement", _RUN_AWR),
+    r"workload repository sql report|awr sql report for": ("an AWR SQL report, which covers one statement", _RUN_AWR),
     r"workload repository compare period report \(rac\)": (
         "a compare-periods report over all instances of a cluster",
         "run awrddrpi.sql for each instance (it asks for the instance number), or awrgrpt.sql for each period",
@@ -117,13 +116,9 @@ _TITLES: Mapping[str, ReportKind | tuple[str, str]] = {
     r"application(-specific)? (awr|workload repository) report": _APPLICATION,
     r"statspack sql report for": ("a Statspack SQL report, which covers one statement", "run spreport.sql instead"),
     r"addm report for": ("an ADDM report, which has advice and no counters", _RUN_AWR),
-    r"workload repository compare period report": "compare",
-    r"awr compare period report": "compare",
-    r"workload repository report \(rac\)": "cluster",
-    r"workload repository (rac|global) ": "cluster",
-    r"awr rac report for db:": "cluster",
-    r"workload repository (pdb )?report": "AWR",
-    r"awr (pdb )?report for db:": "AWR",
+    r"(workload repository|awr) compare period report": "compare",
+    r"workload repository report \(rac\)|workload repository (rac|global) |awr rac report for db:": "cluster",
+    r"workload repository (pdb )?report|awr (pdb )?report for db:": "AWR",
     r"statspack (statistics )?report for": "Statspack",
     r"ash report (for|-)": "ASH",
 }
@@ -192,9 +187,9 @@ def opened(data: bytes, name: str) -> ReportFile:
         raise InputError(f"{name} is binary, not a report; unpack it first, or save the report as HTML or text")
     if content.count("\n") + content.count("\r") > MOST_LINES:
         raise InputError(f"{name} has more than {MOST_LINES:,} lines; give one report at a time")
-    content, said = undone(content)
+    content, changes = undone(content)
     reports, rest = _one_by_one(content)
-    return ReportFile(tuple(reports), rest, said)
+    return ReportFile(tuple(reports), rest, changes)
 
 
 _FIGURES = re.compile(r"Begin Snap|Analysis Begin Time")
@@ -243,23 +238,23 @@ def remarks(
     head: Header, printed: ReportTables, of_pdb: bool, cut_off: bool, gone: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """The notes on one period, the most important first. `gone` is what the report lost."""
-    said = [*_layout(head, printed), *_window(head)]
+    notes = [*_layout(head, printed), *_window(head)]
     if printed.kind == "compare":
-        said += [NOTE, UNIT_NOTE]
+        notes += [NOTE, UNIT_NOTE]
     if of_pdb:
-        said.append(
+        notes.append(
             f"made inside a PDB: latches and mutexes belong to the whole instance, so make the report in CDB$ROOT; {NO_ROOT}"
         )
     if cut_off and not gone:
-        said.append("the file is cut off: it ends before the report does")
-    said += [f"lost: {'; '.join(gone)}; {RESEND}"] if gone else []
+        notes.append("the file is cut off: it ends before the report does")
+    notes += [f"lost: {'; '.join(gone)}; {RESEND}"] if gone else []
     if printed.absent and cut_off:
-        said.append(f"sections beyond the cut, or not printed: {', '.join(printed.absent)}")
+        notes.append(f"sections beyond the cut, or not printed: {', '.join(printed.absent)}")
     elif printed.absent and printed.kind == "compare":
-        said.append(f"sections not found, or laid out in a way that is not read: {', '.join(printed.absent)}")
+        notes.append(f"sections not found, or laid out in a way that is not read: {', '.join(printed.absent)}")
     elif printed.absent:
-        said.append(f"sections the report does not have: {', '.join(printed.absent)}")
-    return (*said, *printed.notes)
+        notes.append(f"sections the report does not have: {', '.join(printed.absent)}")
+    return (*notes, *printed.notes)
 
 
 def _layout(head: Header, printed: ReportTables) -> list[str]:

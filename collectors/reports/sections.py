@@ -8,7 +8,7 @@ from functools import cache
 from collectors.model import ROW_CACHE_LATCH, SCRIPT, Missing, Reading, Row, Rows, Value
 from collectors.registry import collectors
 from collectors.reports.header import month_of
-from collectors.reports.tables import ANOTHER, ReportRow, ReportTables, decimals, in_doubt, micro
+from collectors.reports.tables import ANOTHER, ReportRow, ReportTables, decimals, in_doubt, micro, sections
 from collectors.views import latchname
 from collectors.views.system_event import ORDINARY_WAITS
 
@@ -63,11 +63,11 @@ def strange(view: str, title: str) -> Missing:
 
 def doubt(printed: ReportTables, title: str, names: Iterable[str]) -> None:
     """Note names that are unknown, not zero, because another name of the section may stand for them."""
-    told = sorted(names)
-    if told:
-        more = f" and {len(told) - MOST_NAMED} more" if len(told) > MOST_NAMED else ""
+    listed = sorted(names)
+    if listed:
+        more = f" and {len(listed) - MOST_NAMED} more" if len(listed) > MOST_NAMED else ""
         printed.notes[
-            f"{title}: a name like {', '.join(told[:MOST_NAMED])}{more} is printed in a way that is not read, "
+            f"{title}: a name like {', '.join(listed[:MOST_NAMED])}{more} is printed in a way that is not read, "
             "so its figures are unknown"
         ] = None
 
@@ -98,6 +98,17 @@ def by_name(records: Iterable[ReportRow], known: tuple[str, ...]) -> dict[str, l
     return found
 
 
+def by_place(
+    records: Iterable[ReportRow], known: tuple[str, ...], places: tuple[str, ...] = ()
+) -> dict[tuple[str, str], list[ReportRow]]:
+    """The same by name and location; `places` as the names known of `ReportRow.name`."""
+    found: dict[tuple[str, str], list[ReportRow]] = {}
+    for name, ones in by_name(records, known).items():
+        for one in ones:
+            found.setdefault((name, one.name(places, "location")), []).append(one)
+    return found
+
+
 def rows_of(view: str, rows: Iterable[Mapping[str, Value]], *notes: str) -> Rows:
     """A view's rows, unknown cells left out."""
     return Rows(view, tuple(known_cells(row) for row in rows), notes)
@@ -108,12 +119,6 @@ def rows_of(view: str, rows: Iterable[Mapping[str, Value]], *notes: str) -> Rows
 WAIT_NOTE = "wait_time of latches is printed in whole seconds, so 0 means less than half a second"
 SLEEPS_NOTE = "a latch that Latch Sleep Breakdown does not list did not sleep; it lists only latches with sleeps"
 MISSES_NOTE = "misses of a latch without sleeps are its gets times a rounded percentage"
-OTHER_LATCHES = (
-    "cache buffers lru chain",
-    "pdb enqueue hash chains",
-    "Result Cache: MB Latch",
-    "Result Cache: SO Latch",
-)
 
 
 @fills("v$latch")
@@ -141,7 +146,7 @@ def latch(printed: ReportTables) -> Reading:
 
 def _doubtful(records: Iterable[ReportRow]) -> frozenset[str]:
     """Latches we follow that a strange name may stand for."""
-    return in_doubt(LATCHES, [record.name(LATCHES) for record in records], OTHER_LATCHES)
+    return in_doubt(LATCHES, [record.name(LATCHES) for record in records], sections()["Latch Activity"].names)
 
 
 def _spin_gets(row: ReportRow) -> int | float | None:
@@ -193,10 +198,7 @@ def latch_misses(printed: ReportTables, records: Records) -> Reading:
     doubt(printed, "Latch Miss Sources", unsure)
     if ROW_CACHE_LATCH in unsure:
         return strange("v$latch_misses", "Latch Miss Sources")
-    found: dict[tuple[str, str], list[ReportRow]] = {}
-    for name, ones in by_name(records, asked("v$latch_misses")).items():
-        for one in ones:
-            found.setdefault((name, one.name(LONG_LOCATIONS, "location")), []).append(one)
+    found = by_place(records, asked("v$latch_misses"), LONG_LOCATIONS)
     rows: list[dict[str, Value]] = [
         {"parent_name": name, "location": place, **sums(ones, "nwfail_count", "sleep_count", "wtr_slp_count")}
         for (name, place), ones in found.items()
@@ -209,31 +211,25 @@ def latch_misses(printed: ReportTables, records: Records) -> Reading:
 
 # v$mutex_sleep from Mutex Sleep Summary (AWR, milliseconds) or Mutex Sleep (Statspack, seconds).
 
-MUTEX_TYPES = ("Cursor Parent", "Cursor Pin", "Cursor Stat", "Library Cache", "hash table")
-"""The types beside the row cache's."""
-
 
 @fills_from("v$mutex_sleep", "Mutex Sleep Summary")
 def mutex_sleep(printed: ReportTables, records: Records) -> Reading:
     """Sleeps on row cache mutexes by location. An empty list means that no session slept."""
     known = asked("v$mutex_sleep")
     types = [record.name(known) for record in records]
+    # Only the code of the row cache begins with kqr.
     misnamed = any(
         "kqr" in record.text("location") for name, record in zip(types, records, strict=True) if name not in known
     )
-    if misnamed or in_doubt(known, types, MUTEX_TYPES):  # only the code of the row cache begins with kqr
+    if misnamed or in_doubt(
+        known, types, sections()["Mutex Sleep Summary"].names
+    ):  # only the code of the row cache begins with kqr
         return strange("v$mutex_sleep", "Mutex Sleep Summary")
-    found: dict[tuple[str, str], list[ReportRow]] = {}
-    for name, ones in by_name(records, known).items():
-        for one in ones:
-            found.setdefault((name, one.name((), "location")), []).append(one)
-    return rows_of(
-        "v$mutex_sleep",
-        (
-            {"mutex_type": name, "location": place, **sums(ones, "sleeps", "wait_time")}
-            for (name, place), ones in found.items()
-        ),
+    rows = (
+        {"mutex_type": name, "location": place, **sums(ones, "sleeps", "wait_time")}
+        for (name, place), ones in by_place(records, known).items()
     )
+    return rows_of("v$mutex_sleep", rows)
 
 
 # v$osstat from Operating System Statistics: times and paging are printed as changes, the rest as levels.
@@ -291,14 +287,7 @@ def settings(found: Mapping[str, str], unsure: Iterable[str]) -> tuple[Row, ...]
 
 MERGED_NOTE = "a report sums the parent and the subordinate caches of one name, and lists only caches with activity"
 ROWCACHE_MISSES_NOTE = "getmisses and scanmisses are gets and scans times a percentage that is printed rounded"
-CACHES = ("dc_awr_control", "dc_cdbprops", "dc_cdbservices", "dc_column_model_to_tab", "dc_constraints", "dc_files",
-          "dc_free_extents", "dc_global_oids", "dc_histogram_data", "dc_histogram_defs", "dc_object_grants",
-          "dc_object_ids", "dc_objects", "dc_partition_scns", "dc_pdbstates", "dc_profiles", "dc_props",
-          "dc_realtime_colst", "dc_realtime_tabst", "dc_rollback_segments", "dc_segments", "dc_sequences",
-          "dc_statistics_status", "dc_table_scns", "dc_tablespace_quotas", "dc_tablespaces", "dc_used_extents",
-          "dc_usernames", "dc_users", "global database name", "outstanding_alerts", "sch_lj_objs",
-          "sch_lj_oids")  # fmt: skip
-"""Names of dictionary caches, only to tell a strange name from theirs. A report may print any other."""
+CACHES = sections()["Dictionary Cache Stats"].names
 OTHER_CACHES = ("dc_", "qm", "sch_", "rule", "realm", "command rule", "factor", "dv ", "smo ", "triton ", "extensible ", "xs ",
                 "event map", "format", "kqlsubheap", "outstanding", "global", "metadata")  # fmt: skip
 """How the names of caches begin, in lower case, in the reports and views that we know."""
@@ -397,14 +386,7 @@ def sgastat(printed: ReportTables, records: Records) -> Reading:
 
 # v$sys_time_model from Time Model Statistics. Without that section DB time comes from the head.
 
-OTHER_TIMES = (
-    "sql execute elapsed time", "PL/SQL execution elapsed time", "PL/SQL compilation elapsed time",
-    "inbound PL/SQL rpc elapsed time", "Java execution elapsed time", "repeated bind elapsed time",
-    "hard parse (sharing criteria) elapsed time", "hard parse (bind mismatch) elapsed time",
-    "failed parse (out of shared memory) elapsed time", "RMAN cpu time (backup/restore)", "background cpu time",
-    "background elapsed time", "total CPU time", "OLAP engine elapsed time", "OLAP engine CPU time",
-)  # fmt: skip
-"""The times that are printed beside those we follow."""
+OTHER_TIMES = sections()["Time Model Statistics"].names
 ZERO_NOTE = "Time Model Statistics lists only statistics that grew, so one that is not listed is 0"
 HEAD_NOTE = "DB time is that of the report's head"
 
@@ -448,9 +430,7 @@ def sysstat(printed: ReportTables) -> Reading:
     if not found and (every or key):
         return strange("v$sysstat", "Instance Activity Stats")
     values = {name: ones[0].number("value") for name, ones in found.items()}
-    return Rows(
-        "v$sysstat", tuple({"name": name, "value": value} for name, value in values.items() if value is not None)
-    )
+    return rows_of("v$sysstat", ({"name": name, "value": value} for name, value in values.items() if value is not None))
 
 
 # v$system_event: waits of all processes, and of foreground sessions alone if the report prints them.
@@ -462,20 +442,7 @@ TOGETHER_NOTE = "waits of foreground sessions are not printed apart, though DB t
 TOP_NOTE = "only the list of the longest waits could be read: an event that it does not list is unknown"
 ROW_CACHE_EVENTS = ("latch: row cache objects", "row cache mutex", "row cache lock")
 Range = tuple[float, float]
-USUAL_EVENTS = (
-    "SQL*Net message to client", "SQL*Net message from client", "SQL*Net more data to client", "db file sequential read",
-    "db file scattered read", "db file parallel write", "db file async I/O submit", "log file sync",
-    "log file parallel write", "control file sequential read", "control file parallel write", "direct path read",
-    "direct path write", "rdbms ipc message", "Disk file operations I/O", "read by other session",
-    "events in waitclass Other", "asynch descriptor resize",
-)  # fmt: skip
-"""Some of which any list of events has."""
-OTHER_EVENTS = (
-    "cursor: pin X", "latch: cache buffer handles", "latch: cache buffers lru chain", "latch: library cache lock",
-    "latch: library cache pin", "latch: library cache pin allocation", "latch: library cache lock allocation",
-    "latch: library cache load lock", "log file switch (archiving needed)", "log file switch (checkpoint incomplete)",
-    "log file switch completion", "gc buffer busy acquire", "gc buffer busy release", "buffer busy waits", *USUAL_EVENTS,
-)  # fmt: skip
+OTHER_EVENTS = sections()["Foreground Wait Events"].names
 FEW = 5
 TOP = "Top Timed Events"
 
@@ -569,12 +536,12 @@ def _own(ones: list[ReportRow] | None, whole: Range | None) -> dict[str, Value]:
     return {**row, "total_timeouts": round(sum(known))} if known and len(known) == len(ones) else row
 
 
-def waited(row: ReportRow, whole: Range | None = None) -> int | None:
+def waited(row: ReportRow, whole: Range | None = None) -> int | float | None:
     """Microseconds waited: the middle of what the printed total, average × waits and share of DB time allow together.
 
     `whole` is the range of DB time, in microseconds.
     """
-    waits, total, average = row.number("waits"), _micro(row, "total"), _micro(row, "average")
+    waits, total, average = row.number("waits"), row.number("total"), row.number("average")
     share = _system_event_share(row, whole)
     nothing = total == average == 0 and not (share and share[0] > 0)
     if total is None or average is None or waits is None or waits < 0 or total < 0 or nothing:
@@ -586,11 +553,6 @@ def waited(row: ReportRow, whole: Range | None = None) -> int | None:
     narrow = _common(wide, share) if wide and share else wide
     allowed = narrow or wide
     return total if allowed is None else round(sum(allowed) / 2)
-
-
-def _micro(row: ReportRow, column: str) -> int | None:
-    micros = row.number(column)
-    return None if micros is None else round(micros)
 
 
 def _common(bucket: Range, other: Range) -> Range | None:

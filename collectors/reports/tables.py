@@ -8,8 +8,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
+from collectors import data_beside
 from collectors.model import Missing
 
 # Numbers as reports print them: 1,234 · 1 234 · .5 · -4,018 · 20.1K · 109.72us · N/A · blank · ####. Unknown stays None.
@@ -242,6 +241,8 @@ class Section:
     """Column → heading → unit of a cell without one, empty for counts."""
     others: frozenset[tuple[str, ...]]
     """Headings of tables under the same title that hold something else."""
+    names: tuple[str, ...]
+    """Names of rows beside those that we follow."""
     layouts: tuple[tuple[str, ...], ...]
     """All headings of its table in a text report, "?" at those that may be blank."""
 
@@ -249,7 +250,7 @@ class Section:
 @cache
 def sections() -> Mapping[str, Section]:
     """The file, read once: title → section."""
-    read = yaml.safe_load((Path(__file__).parent / "sections.yaml").read_text(encoding="utf-8"))
+    read = data_beside(str(Path(__file__).with_name("sections.py")))
     return {title: _section(title, members) for title, members in read.items()}
 
 
@@ -269,6 +270,7 @@ def _section(title: str, members: Mapping[str, Any]) -> Section:
         columns("texts"),
         columns("numbers"),
         frozenset(tuple(each.split()) for each in members.get("others", ())),
+        tuple(members.get("names", ())),
         tuple(tuple(each.split()) for each in members.get("text", ())),
     )
 
@@ -351,8 +353,8 @@ class ReportRow:
         """A count, or a time in microseconds. None if it is blank, N/A, or did not fit its column."""
         cell = self.text(column)
         if is_overflow(cell):
-            said = f"{self.section}: a number too wide for its column is printed as {cell} and not used"
-            (self.printed.lost if column in TELLING else self.printed.notes)[said] = None
+            note = f"{self.section}: a number too wide for its column is printed as {cell} and not used"
+            (self.printed.lost if column in TELLING else self.printed.notes)[note] = None
         unit = self.units.get(column, "")
         return micro(cell, unit) if unit else count(cell)
 
@@ -462,9 +464,9 @@ class ReportTables:
             cells = {column: row[i] for column, i in at.items() if i < len(row)}
             strange = [cells[column] for column in section.numbers if not _is_number(cells.get(column, ""))]
             if strange:
-                if not any(said.startswith(f"{section.title}: a cell") for said in self.lost):
-                    said = f"{section.title}: a cell of {row[0][:40]} cannot be read as a number ({strange[0][:40]})"
-                    self.lost[said] = None
+                if not any(note.startswith(f"{section.title}: a cell") for note in self.lost):
+                    note = f"{section.title}: a cell of {row[0][:40]} cannot be read as a number ({strange[0][:40]})"
+                    self.lost[note] = None
                 cells |= dict.fromkeys(section.numbers.keys() & cells.keys(), "")
             yield ReportRow(cells, units, widths, section.title, self, not strange)
 

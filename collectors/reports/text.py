@@ -137,6 +137,9 @@ class _Walk:
         return Document("text", tuple(self.tables), silent, cut, head, printed, tuple(self.torn))
 
 
+# What a line is: a title, an end, headings, a row.
+
+
 def _title(line: str) -> str:
     """The title of the section that starts on this line. Empty if none does."""
     ends = [line.find(mark) for mark in _MARKS]
@@ -214,8 +217,8 @@ def _cells(table: _Open, line: str) -> list[str]:
         # Numbers end where their column ends. Where all do, the row has kept its places.
         ends = [line[begin:end].rstrip() == line[begin:end] for begin, end in columns[1:reached]]
         shifted = not all(ends[at] for at, cell in enumerate(cells[1:]) if cell and _numeric(cell)) or reached < 3
-    if shifted and (table.adrift or (told := _in_order(table, line))[-1] != UNREAD):
-        return _in_order(table, line) if table.adrift else told
+    if shifted and (table.adrift or (by_order := _in_order(table, line))[-1] != UNREAD):
+        return _in_order(table, line) if table.adrift else by_order
     return cells + [""] * (len(columns) - reached)
 
 

@@ -42,20 +42,20 @@ MOST_LAYERS = 5
 
 def undone(text: str) -> tuple[str, tuple[str, ...]]:
     """The text as the report's script wrote it, as far as nothing is lost, and in a few words what was undone."""
-    text, said = line_ends(text), dict[str, None]()
+    text, changes = line_ends(text), dict[str, None]()
     for _ in range(MOST_LAYERS):
-        whole, text = text, _taken(_AROUND_PAGES if is_html(text) else _AROUND_TEXT, text, said)
+        whole, text = text, _taken(_AROUND_PAGES if is_html(text) else _AROUND_TEXT, text, changes)
         if text == whole:
             break
-    text = _taken(_OF_PAGES if is_html(text) else _OF_TEXT, text, said)
-    return text, tuple(said)
+    text = _taken(_OF_PAGES if is_html(text) else _OF_TEXT, text, changes)
+    return text, tuple(changes)
 
 
-def _taken(steps: "_Steps", text: str, said: dict[str, None]) -> str:
+def _taken(steps: "_Steps", text: str, changes: dict[str, None]) -> str:
     for words, step in steps:
         before, text = text, step(text)
         if words and text != before:
-            said[words] = None
+            changes[words] = None
     return text
 
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
+from collectors import template_beside
 from collectors.model import Collector, Column, ColumnKind
 from collectors.registry import BadCollector, collectors, marker, under_older_name
 from collectors.release import as_sent, parts
@@ -24,25 +24,7 @@ def switch(which: str, floor: str) -> str:
     return f"ls_{which}_{floor.replace('.', '_')}"
 
 
-def switches(floors: list[str]) -> Iterator[str]:
-    """The columns of the SELECT that sets every variable by the release."""
-    for floor in floors:
-        weighed = sum(part * 100 ** (3 - rank) for rank, part in enumerate(parts(floor)[:4]))
-        on, off = "'/* */'", "'--'"
-        yield f"       case when release >= {weighed} then {on} else {off} end as {switch('from', floor)},"
-        yield f"       case when release >= {weighed} then {off} else {on} end as {switch('below', floor)},"
-
-
-def defines(floors: list[str]) -> Iterator[str]:
-    """The variables before that SELECT. If the release is hidden they stay as they are: the oldest texts."""
-    for floor in floors:
-        for which, value in (("from", "--"), ("below", "/* */")):
-            yield f"column {switch(which, floor)} new_value {switch(which, floor)} noprint"
-            yield f"define {switch(which, floor)} = '{value}'"
-
-
 FORMAT = 1
-TEMPLATE = Path(__file__).with_suffix(".sql")
 INSTANCE = "v$instance"
 SAMPLED = "v$session"
 LATEST = ("v$latch_children",)
@@ -68,29 +50,6 @@ EITHER = "decode(substr(dump(q.{0}, 10, 1, 1), 1, 6), 'Typ=2 ', null, '\"') || s
 ENCODED = """translate(replace(replace(asciistr(cells), '~', '\\007E'), '|', '\\007C'), \
 ' ' || chr(9) || chr(10) || chr(13) || chr(1) || chr(0), '~~~~|')"""
 """A row of cells joined by chr(1) as one word of ASCII: blanks become ~, the separator becomes |, chr(0) is dropped."""
-
-
-SLEEP = "begin\n  sys.dbms_lock.sleep({});\nend;\n/\n"
-SECOND = """\
-begin
-  :ls_part := '2';
-end;
-/
-"""
-CONFIRMING = """\
---                Then @MANY@ confirming queries, which count over DBA_ or CDB_ views and over v$sqlstats. They can run
---                long on a sick instance, and nothing limits their time but Ctrl-C.
-"""
-LOOKING = """, and
---                looks {} times in between at who waits. Writes"""
-STAYS = "Then type  exit."
-RESTORED = """\
-set feedback on heading on pagesize 14 linesize 80
-"""
-KQRST = """\
-prompt latchscope: x$kqrst comes three times, through our view, through that of older releases, and as SYS reads it;
-prompt latchscope: that all but one of them fail is expected
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +79,10 @@ class _Section:
         part = {"look": "look' || :n || '", "1": PART, "2": PART}.get(self.part, self.part)
         return f"'{{ls|{part}|{self.view}|'"
 
-
-BY_RELEASE = ("select\n@SWITCHES@", "-- How to wait", "-- What the release")
-"""How the parts of the template begin that choose among texts."""
+    @property
+    def text(self) -> str:
+        """Its SELECTs, of which the release leaves one."""
+        return "\n".join(_variants(self))
 
 
 def sqlplus_script(
@@ -138,56 +98,52 @@ def sqlplus_script(
     `leave`: it ends SQL*Plus at the end. `hang`: it is the short one, without looks, of `IN_A_HANG` alone.
     """
     seconds = seconds or (10 if hang else 30)
-    looks = min(looks, seconds)
+    looks = 0 if hang else min(looks, seconds)
     look = _Section("look", SAMPLED, collectors()[SAMPLED].statements)
-    before, after, confirming = list(_snapshot("1")), [*_snapshot("2"), *_once()], list(_confirming(questions))
+    before, after = [*_snapshot("1")], [*_snapshot("2"), *_once()]
+    confirming = [] if hang else [*_confirming(questions)]
     if hang:
-        looks, confirming = 0, []
-        before, after = (
-            [
-                _Section(each.part, each.view, {floor: each.texts[floor]})
-                for each in part
-                if each.view in IN_A_HANG
-                for floor in _floors(each)[:1]
-            ]
-            for part in (before, after)
-        )
-    pause = SLEEP.format(seconds) if hang else _watching(look, looks, seconds / looks) if looks else _waiting(seconds)
-    blocks = [*map(_block, before), pause, SECOND, *map(_block, [*after, *confirming])]
+        before, after = ([_oldest(each) for each in part if each.view in IN_A_HANG] for part in (before, after))
     every = (*before, *([look] if looks else ()), *after, *confirming)
-    floors = {floor for section in every for floor in _floors(section)[1:]}
-    many = len(confirming)
+    floors = sorted({floor for section in every for floor in _floors(section)[1:]}, key=parts)
+    read = set(READ.findall("\n".join(section.text for section in (*before, *after))))
     others = OTHERS - 2 * hang
-    parsed = len(after) + bool(looks) + many + others  # a text that `after` repeats from `before` counts once
-    values = {
-        "SECONDS": str(seconds),
-        "FORMAT": str(FORMAT),
-        "VIEWS": _listed(sorted(set(READ.findall("\n".join(map(_block, [*before, *after]))))), many),
-        "STATEMENTS": str(len(before) + len(after) + looks + others),
-        "PARSED": str(parsed),
-        "CONFIRMING": CONFIRMING.replace("@MANY@", str(many)) if many else "",
-        "LOOKING": LOOKING.format(looks) if looks else ". Writes",
-        "LOOKED": f"; {looks} of them one a second at v$session" if looks else "",
-        "NAME": "latchscope-hang" if hang else "latchscope",
-        "LONGER": f", then {many} confirming queries that nothing limits" if many else "",
-        "ENDING": "It leaves SQL*Plus when it is done." if leave else STAYS,
-        "LEAVE": "exit\n" if leave else RESTORED,
-        "DEFINES": "\n".join(defines(sorted(floors, key=parts))),
-        "SWITCHES": "\n".join(switches(sorted(floors, key=parts))),
-        "SECTIONS": "\n".join(blocks),
-    }
-    text = TEMPLATE.read_text(encoding="utf-8")
-    if not values["SWITCHES"]:  # each view has one text, so nothing is decided by the release
-        text = "\n\n".join(part for part in text.split("\n\n") if not part.startswith(BY_RELEASE))
-    for name, value in values.items():
-        text = text.replace(f"@{name}@", value)
-    return text
+    return template_beside(__file__).render(
+        name="latchscope-hang" if hang else "latchscope",
+        format=FORMAT,
+        hang=hang,
+        leave=leave,
+        seconds=seconds,
+        looks=looks,
+        look=look,
+        pause=f"{seconds / looks:g}" if looks else "",
+        before=before,
+        after=after,
+        confirming=confirming,
+        views=_listed(sorted(read), len(confirming)),
+        statements=len(before) + len(after) + looks + others,
+        # A text that `after` repeats from `before` counts once.
+        parsed=len(after) + bool(looks) + len(confirming) + others,
+        floors=[
+            (floor, sum(part * 100 ** (3 - rank) for rank, part in enumerate(parts(floor)[:4]))) for floor in floors
+        ],
+        switch=switch,
+    )
+
+
+def _oldest(section: _Section) -> _Section:
+    """The section with its oldest text alone."""
+    floor = _floors(section)[0]
+    return _Section(section.part, section.view, {floor: section.texts[floor]})
 
 
 def _listed(views: list[str], confirming: int) -> str:
     views = [*views, *(["what the confirming queries at the end count"] if confirming else [])]
     lines = [", ".join(views[at : at + 6]) for at in range(0, len(views), 6)]
     return (",\n--" + " " * 16).join(lines)
+
+
+# Which statements it has, and how each becomes a SELECT that prints records.
 
 
 def _snapshot(part: str) -> Iterator[_Section]:
@@ -248,13 +204,6 @@ def _confirming(questions: Iterable[ScriptQuery]) -> Iterator[_Section]:
         yield _Section("confirm", ",".join(question.ids), texts)
 
 
-def _block(section: _Section) -> str:
-    twice = [KQRST.rstrip()] if section.part == "once" and section.view.startswith("x$") else []
-    reading = f"prompt reading {{ls|{section.part}|{section.view}|open|0|}}"
-    opened = ["set termout on", *twice, reading, "set termout off"]
-    return "\n".join([*opened, "select ls_line from (", *_variants(section), ")", "/", ""])
-
-
 def _floors(section: _Section) -> list[str]:
     return sorted(section.texts, key=parts)
 
@@ -303,38 +252,3 @@ def _columns(section: _Section, text: str) -> dict[str, str]:
 
 def _numeric(column: Column) -> bool:
     return column.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE) or column.name.endswith("#")
-
-
-def _waiting(seconds: int) -> str:
-    return f"""\
-begin
-  if :ls_wait is not null then
-    execute immediate :ls_wait using {seconds};
-  end if;
-end;
-/
-"""
-
-
-def _watching(look: _Section, looks: int, pause: float) -> str:
-    """One block that waits and opens the look. `/` runs it again and again; `print` spools its result."""
-    dynamic = "\n".join(_variants(look)).replace("'", "''")
-    opened = f"prompt {{ls|look|{look.view}|open|0|}}"
-    again = f"{opened}\n/\nprint ls_look\n" * (looks - 1)
-    return f"""\
-set termout on
-{opened} {looks} times
-set termout off
-begin
-  if :ls_wait is not null then
-    execute immediate :ls_wait using {pause:g};
-  end if;
-  :ls_n := :ls_n + 1;
-  open :ls_look for '
-select ls_line from (
-{dynamic}
-)' using :ls_n, :ls_n;
-end;
-/
-print ls_look
-{again}"""

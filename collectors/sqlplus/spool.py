@@ -115,8 +115,8 @@ def _take(section: Section, tag: str, body: str | None) -> None:
 
 
 def _note_error(section: Section, between: str) -> None:
-    if section.error is None and (said := ERROR.search(between)):
-        section.error = "".join(char for char in said[0].strip() if char.isprintable())[:200]
+    if section.error is None and (error := ERROR.search(between)):
+        section.error = "".join(char for char in error[0].strip() if char.isprintable())[:200]
 
 
 def plain(cell: str) -> str:

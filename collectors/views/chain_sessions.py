@@ -77,5 +77,4 @@ CHAIN_SESSIONS = Collector(
     granted_on="sys.v_$session",
     on_request=True,
     momentary=True,
-    after=("v$instance",),
 )

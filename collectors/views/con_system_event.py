@@ -28,5 +28,4 @@ CON_SYSTEM_EVENT = Collector(
     most_rows=20_000,  # of thousands of containers
     starts_at_zero=True,
     optional=True,
-    after=("v$instance",),
 )

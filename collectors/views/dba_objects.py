@@ -4,17 +4,9 @@ last_ddl_time is the time of the last DDL alone, grants and revokes included, so
 belongs to SYS is left out, and so are partitions, whose table has the time too.
 """
 
-from collectors.model import Column, ColumnKind, lately, optional_view, utc_of_local
+from collectors.model import Column, ColumnKind, by_container, lately, optional_view, utc_of_local
 
 MOST_ROWS = 50
-
-_ROWS = f"""
-                     and owner <> 'SYS'
-                     and subobject_name is null
-                   order by last_ddl_time desc)
-             where rownum <= {MOST_ROWS}"""
-_CELLS = f"""owner, object_name, object_type, {utc_of_local("last_ddl_time")} as happened_at,
-                         case when created = last_ddl_time then 'YES' else 'NO' end as is_new"""
 
 DBA_OBJECTS = optional_view(
     view="dba_objects",
@@ -27,18 +19,18 @@ DBA_OBJECTS = optional_view(
         Column("happened_at", ColumnKind.TEXT, "", "time of its last DDL in UTC, from the host's clock"),
         Column("is_new", ColumnKind.TEXT, "", "YES if that DDL created it"),
     ),
-    statements={
-        "11.2": f"""
-            select /* latchscope dba_objects */ owner, object_name, object_type, happened_at, is_new
-              from (select {_CELLS}
-                    from dba_objects
-                   where {lately("last_ddl_time", zoned=False)}{_ROWS}""",
-        "12.1": f"""
+    statements=by_container(
+        f"""
             select /* latchscope dba_objects */ con_id, owner, object_name, object_type, happened_at, is_new
-              from (select con_id, {_CELLS}
+              from (select con_id, owner, object_name, object_type, {utc_of_local("last_ddl_time")} as happened_at,
+                         case when created = last_ddl_time then 'YES' else 'NO' end as is_new
                     from cdb_objects
-                   where {lately("last_ddl_time", zoned=False)}{_ROWS}""",
-    },
+                   where {lately("last_ddl_time", zoned=False)}
+                     and owner <> 'SYS'
+                     and subobject_name is null
+                   order by last_ddl_time desc)
+             where rownum <= {MOST_ROWS}"""
+    ),
     without="which objects DDL changed before the waits began",
     granted_on="sys.dba_objects",
     for_changes=True,

@@ -3,16 +3,10 @@
 A job that runs every few minutes is no change. So a job that ran more than `MOST_RUNS` times is left out.
 """
 
-from collectors.model import Column, ColumnKind, lately, optional_view, utc_of_zoned
+from collectors.model import Column, ColumnKind, by_container, lately, optional_view, utc_of_zoned
 
 MOST_ROWS = 50
 MOST_RUNS = 3
-
-_ROWS = f"""
-                   having count(*) <= {MOST_RUNS}
-                   order by max(actual_start_date) desc)
-             where rownum <= {MOST_ROWS}"""
-_CELLS = f"owner, job_name, {utc_of_zoned('max(actual_start_date)')} as happened_at"
 
 DBA_SCHEDULER_JOB_RUN_DETAILS = optional_view(
     view="dba_scheduler_job_run_details",
@@ -23,20 +17,17 @@ DBA_SCHEDULER_JOB_RUN_DETAILS = optional_view(
         Column("job_name", ColumnKind.KEY, "", "name of the job"),
         Column("happened_at", ColumnKind.TEXT, "", "begin of its last run in UTC"),
     ),
-    statements={
-        "11.2": f"""
-            select /* latchscope dba_scheduler_job_run_details */ owner, job_name, happened_at
-              from (select {_CELLS}
-                    from dba_scheduler_job_run_details
-                   where {lately("actual_start_date", zoned=True)}
-                   group by owner, job_name{_ROWS}""",
-        "12.1": f"""
+    statements=by_container(
+        f"""
             select /* latchscope dba_scheduler_job_run_details */ con_id, owner, job_name, happened_at
-              from (select con_id, {_CELLS}
+              from (select con_id, owner, job_name, {utc_of_zoned("max(actual_start_date)")} as happened_at
                     from cdb_scheduler_job_run_details
                    where {lately("actual_start_date", zoned=True)}
-                   group by con_id, owner, job_name{_ROWS}""",
-    },
+                   group by con_id, owner, job_name
+                   having count(*) <= {MOST_RUNS}
+                   order by max(actual_start_date) desc)
+             where rownum <= {MOST_ROWS}"""
+    ),
     without="which scheduler jobs ran before the waits began",
     granted_on="sys.dba_scheduler_job_run_details",
     for_changes=True,

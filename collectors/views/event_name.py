@@ -16,5 +16,4 @@ EVENT_NAME = Collector(
     without="whether latches or mutexes guard the row cache; the release number is taken instead",
     granted_on="sys.v_$event_name",
     once=True,
-    after=("v$instance",),
 )

@@ -39,4 +39,5 @@ INSTANCE = Collector(
     },
     without="any interval, rate or restart: nothing can be diagnosed",
     granted_on="sys.v_$instance",
+    after=(),
 )

@@ -32,5 +32,4 @@ LATCH_MISSES = Collector(
     granted_on="sys.v_$latch_misses",
     repeats="sum",
     starts_at_zero=True,
-    after=("v$instance",),
 )

@@ -45,7 +45,6 @@ LATCHNAME = Collector(
     without="the latches, because v$latch and v$latch_children are only read by their numbers",
     granted_on="sys.v_$latchname",
     once=True,
-    after=("v$instance",),
 )
 
 

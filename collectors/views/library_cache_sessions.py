@@ -6,29 +6,7 @@ of the library cache take the mutexes that are in trouble. P2 is the address of 
 """
 
 from collectors.model import Collector, Column, ColumnKind
-from collectors.views.session import BLOCKER_COLUMNS
-
-MOST_ROWS = 200
-"""Rows of one look, the longest waits first. `met` is the number of all such sessions."""
-
-_COMMON = """sid, serial#, event, p1raw, p3, sql_id, module, action, program, machine, username, type,
-                   blocking_instance, blocking_session, final_blocking_instance, final_blocking_session,
-                   wait_time_micro, met"""
-_READ = _COMMON.replace(" p1raw,", " rawtohex(p1raw) as p1raw,").replace(" met", " count(*) over () as met")
-
-
-def _statement(more: str) -> str:
-    return f"""
-            select /* latchscope library_cache_sessions */
-                   {more}{_COMMON}
-              from (select {more}{_READ}
-                      from v$session
-                     where state = 'WAITING'
-                       and event in ('library cache lock', 'library cache pin')
-                       and sid <> to_number(sys_context('userenv', 'sid'))
-                     order by wait_time_micro desc)
-             where rownum <= {MOST_ROWS}"""
-
+from collectors.views.session import BLOCKER_COLUMNS, MET, longest_waits
 
 LIBRARY_CACHE_SESSIONS = Collector(
     view="library_cache_sessions",
@@ -49,11 +27,14 @@ LIBRARY_CACHE_SESSIONS = Collector(
         Column("con_id", ColumnKind.TEXT, "", "container, 12.1 and later"),
         *BLOCKER_COLUMNS,
         Column("wait_time_micro", ColumnKind.GAUGE, "us", "time it has waited so far"),
-        Column("met", ColumnKind.GAUGE, "count", f"sessions that waited so; more than {MOST_ROWS} are not all listed"),
+        MET,
     ),
-    statements={"11.2": _statement(""), "12.1": _statement("con_id, ")},
+    statements=longest_waits(
+        "library_cache_sessions",
+        "sid, serial#, event, p1raw, p3, sql_id, module, action, program, machine",
+        "'library cache lock', 'library cache pin'",
+    ),
     without="what the sessions in the library cache wait for: an account, an object, a cursor",
     granted_on="sys.v_$session",
     momentary=True,
-    after=("v$instance",),
 )

@@ -45,5 +45,4 @@ LIBRARY_CACHE_WAITERS = Collector(
     granted_on="sys.v_$session",
     on_request=True,
     momentary=True,
-    after=("v$instance",),
 )

@@ -30,5 +30,4 @@ MUTEX_SLEEP = Collector(
     granted_on="sys.v_$mutex_sleep",
     repeats="sum",
     starts_at_zero=True,
-    after=("v$instance",),
 )

@@ -34,5 +34,4 @@ OSSTAT = Collector(
     },
     without="whether the host is starved of processor or memory, which would explain slow latches",
     granted_on="sys.v_$osstat",
-    after=("v$instance",),
 )

@@ -37,5 +37,4 @@ PARAMETER = Collector(
     granted_on="sys.v_$system_parameter",
     most_rows=20_000,  # of thousands of containers
     every_seconds=300.0,
-    after=("v$instance",),
 )

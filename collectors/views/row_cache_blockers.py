@@ -68,5 +68,4 @@ ROW_CACHE_BLOCKERS = Collector(
     granted_on="sys.v_$rowcache_parent",
     on_request=True,
     momentary=True,
-    after=("v$instance",),
 )

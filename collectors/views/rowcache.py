@@ -3,8 +3,8 @@
 from collectors.model import Collector, Column, ColumnKind
 
 _COLUMNS_11_2 = """cache#, type, subordinate#, parameter, count, usage, fixed, gets, getmisses,
-                   scans, scanmisses, scancompletes, modifications, flushes,
-                   dlm_requests, dlm_conflicts, dlm_releases"""
+                   modifications, dlm_requests, dlm_conflicts"""
+"""What a verdict reads. Reports, and what older releases of latchscope captured, have the other columns as well."""
 
 ROWCACHE = Collector(
     view="v$rowcache",
@@ -40,5 +40,4 @@ ROWCACHE = Collector(
     },
     without="the names and the traffic of the dictionary caches: cannot tell which cache",
     granted_on="sys.v_$rowcache",
-    after=("v$instance",),
 )

@@ -3,7 +3,7 @@
 It is a view of the dictionary, which is what hangs. So it is read only for a job that blocks, within the deadline of the look.
 """
 
-from collectors.model import Column, ColumnKind, optional_view
+from collectors.model import Column, ColumnKind, by_container, optional_view
 
 MOST_ROWS = 200
 
@@ -17,18 +17,13 @@ RUNNING_JOBS = optional_view(
         Column("session_id", ColumnKind.TEXT, "", "session that runs it"),
         Column("running_instance", ColumnKind.TEXT, "", "instance of that session"),
     ),
-    statements={
-        "11.2": f"""
-            select /* latchscope running_jobs */
-                   owner, job_name, session_id, running_instance
-              from dba_scheduler_running_jobs
-             where rownum <= {MOST_ROWS}""",
-        "12.1": f"""
+    statements=by_container(
+        f"""
             select /* latchscope running_jobs */
                    owner, job_name, con_id, session_id, running_instance
               from cdb_scheduler_running_jobs
-             where rownum <= {MOST_ROWS}""",
-    },
+             where rownum <= {MOST_ROWS}"""
+    ),
     without="the name of a scheduler job that blocks, which has to be stopped by its name",
     granted_on="sys.dba_scheduler_running_jobs",
 )

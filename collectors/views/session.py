@@ -4,16 +4,12 @@ P1 is the cache id of a row cache mutex or lock; of a latch it is the address of
 v$latch_children.addr does.
 """
 
-from collectors.model import Collector, Column, ColumnKind
+from collections.abc import Mapping
+
+from collectors.model import Collector, Column, ColumnKind, by_container
 
 MOST_SESSIONS = 500
 """The most sessions of one look. In a hang thousands may wait, and the first hundreds show what matters."""
-
-_WAITERS = f"""
-              from v$session
-             where state = 'WAITING'
-               and event in ('latch: row cache objects', 'row cache mutex', 'row cache lock', 'latch free')
-               and rownum <= {MOST_SESSIONS}"""
 
 WAIT_COLUMNS = (
     Column("event", ColumnKind.TEXT, "", "what it waits for"),
@@ -43,6 +39,28 @@ STATUS_COLUMNS = (
 """What Oracle knows of the blocker. Only NO HOLDER says that there is none; a null alone proves nothing."""
 
 _BLOCKER = ", ".join(column.name for column in BLOCKER_COLUMNS)
+MOST_WAITS = 200
+"""Rows of a look at the longest waits. `met` is the number of all such sessions."""
+MET = Column("met", ColumnKind.GAUGE, "count", f"sessions that waited so; more than {MOST_WAITS} are not all listed")
+
+
+def longest_waits(view: str, about_the_wait: str, events: str) -> Mapping[str, str]:
+    """The statements of a look at the sessions that wait for these events, the longest waits first."""
+    columns = f"""{about_the_wait}, username, type,
+                   blocking_instance, blocking_session, final_blocking_instance, final_blocking_session,
+                   wait_time_micro, met"""
+    read = columns.replace(" p1raw,", " rawtohex(p1raw) as p1raw,").replace(" met", " count(*) over () as met")
+    return by_container(f"""
+            select /* latchscope {view} */
+                   con_id, {columns}
+              from (select con_id, {read}
+                      from v$session
+                     where state = 'WAITING'
+                       and event in ({events})
+                       and sid <> to_number(sys_context('userenv', 'sid'))
+                     order by wait_time_micro desc)
+             where rownum <= {MOST_WAITS}""")
+
 
 SESSION = Collector(
     view="v$session",
@@ -55,18 +73,17 @@ SESSION = Collector(
         *BLOCKER_COLUMNS,
         Column("wait_time_micro", ColumnKind.GAUGE, "us", "time it has waited so far"),
     ),
-    statements={
-        "11.2": f"""
+    statements=by_container(
+        f"""
             select /* latchscope v$session */
                    sid, event, p1, rawtohex(p1raw) as p1raw, p2, p3, sql_id, module, program, username,
-                   {_BLOCKER}, wait_time_micro{_WAITERS}""",
-        "12.1": f"""
-            select /* latchscope v$session */
-                   sid, event, p1, rawtohex(p1raw) as p1raw, p2, p3, sql_id, module, program, username,
-                   con_id, {_BLOCKER}, wait_time_micro{_WAITERS}""",
-    },
+                   con_id, {_BLOCKER}, wait_time_micro
+              from v$session
+             where state = 'WAITING'
+               and event in ('latch: row cache objects', 'row cache mutex', 'row cache lock', 'latch free')
+               and rownum <= {MOST_SESSIONS}"""
+    ),
     without="who waits and for which cache: statement, module, program, container, blocker",
     granted_on="sys.v_$session",
     sampled=True,
-    after=("v$instance",),
 )

@@ -30,5 +30,4 @@ SGA_RESIZE_OPS = Collector(
     granted_on="sys.v_$sga_resize_ops",
     every_seconds=60.0,
     repeats="kept",
-    after=("v$instance",),
 )

@@ -1,6 +1,6 @@
 """v$sgastat: how much of the shared pool the row cache holds, and what is free."""
 
-from collectors.model import Collector, Column, ColumnKind
+from collectors.model import Collector, Column, ColumnKind, by_container
 
 SGASTAT = Collector(
     view="v$sgastat",
@@ -11,22 +11,16 @@ SGASTAT = Collector(
         Column("name", ColumnKind.KEY, "", "component; KQR… are row cache objects"),
         Column("bytes", ColumnKind.GAUGE, "bytes", "size now"),
     ),
-    statements={
-        "11.2": """
-            select /* latchscope v$sgastat */ pool, name, bytes
-              from v$sgastat
-             where pool = 'shared pool'
-               and (name like 'KQR%' or name like 'row cache%' or name = 'free memory')""",
-        "12.1": """
+    statements=by_container(
+        """
             select /* latchscope v$sgastat */ con_id, pool, name, bytes
               from v$sgastat
              where pool = 'shared pool'
-               and (name like 'KQR%' or name like 'row cache%' or name = 'free memory')""",
-    },
+               and (name like 'KQR%' or name like 'row cache%' or name = 'free memory')"""
+    ),
     without="whether row cache objects grow without end",
     granted_on="sys.v_$sgastat",
     most_rows=20_000,  # of thousands of containers
     every_seconds=60.0,
     repeats="sum",
-    after=("v$instance",),
 )

@@ -40,5 +40,4 @@ SYS_CONTEXT = Collector(
     without="whether the session is inside a PDB and sees only its part",
     granted_on="",
     once=True,
-    after=("v$instance",),
 )

@@ -19,5 +19,4 @@ SYS_TIME_MODEL = Collector(
     },
     without="the share of DB time that is lost, so severity rests on waiting sessions or on shares alone",
     granted_on="sys.v_$sys_time_model",
-    after=("v$instance",),
 )

@@ -19,5 +19,4 @@ SYSSTAT = Collector(
     },
     without="rates of work: parses, executions, logons and commits",
     granted_on="sys.v_$sysstat",
-    after=("v$instance",),
 )

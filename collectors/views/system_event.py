@@ -70,5 +70,4 @@ SYSTEM_EVENT = Collector(
     without="the time lost in row cache waits and whether parsing waits are the larger part",
     granted_on="sys.v_$system_event",
     starts_at_zero=True,
-    after=("v$instance",),
 )

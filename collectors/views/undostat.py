@@ -44,5 +44,4 @@ UNDOSTAT = Collector(
     without="how many transactions ran at once, to compare with the number of undo segments",
     granted_on="sys.v_$undostat",
     every_seconds=60.0,
-    after=("v$instance",),
 )

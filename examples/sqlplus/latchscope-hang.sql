@@ -97,14 +97,11 @@ select '{ls|' || :ls_part || '|v$rowcache|' || n || '/' || total || '|' || nvl(l
           from (select rownum as n, count(*) over () as total,
                        to_char(q.cache#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.type, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.type, 1, 200) || chr(1) || to_char(q.subordinate#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.parameter, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.parameter, 1, 200)
                        || chr(1) || to_char(q.count, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.usage, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.fixed, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.gets, 'TM9', 'nls_numeric_characters=''.,''')
-                       || chr(1) || to_char(q.getmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scans, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scanmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scancompletes, 'TM9', 'nls_numeric_characters=''.,''')
-                       || chr(1) || to_char(q.modifications, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.flushes, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_requests, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_conflicts, 'TM9', 'nls_numeric_characters=''.,''')
-                       || chr(1) || to_char(q.dlm_releases, 'TM9', 'nls_numeric_characters=''.,''') as cells
+                       || chr(1) || to_char(q.getmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.modifications, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_requests, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_conflicts, 'TM9', 'nls_numeric_characters=''.,''') as cells
                   from (select /* latchscope v$rowcache */ cache#, type, subordinate#, parameter, count, usage, fixed, gets, getmisses,
-                        scans, scanmisses, scancompletes, modifications, flushes,
-                        dlm_requests, dlm_conflicts, dlm_releases from v$rowcache) q))
+                        modifications, dlm_requests, dlm_conflicts from v$rowcache) q))
 union all
-select '{ls|' || :ls_part || '|v$rowcache|' || 'end|160|cache#|type|subordinate#|parameter|count|usage|fixed|gets|getmisses|scans|scanmisses|scancompletes|modifications|flushes|dlm_requests|dlm_conflicts|dlm_releases}' from dual
+select '{ls|' || :ls_part || '|v$rowcache|' || 'end|108|cache#|type|subordinate#|parameter|count|usage|fixed|gets|getmisses|modifications|dlm_requests|dlm_conflicts}' from dual
 )
 /
 
@@ -148,14 +145,11 @@ select '{ls|' || :ls_part || '|v$rowcache|' || n || '/' || total || '|' || nvl(l
           from (select rownum as n, count(*) over () as total,
                        to_char(q.cache#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.type, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.type, 1, 200) || chr(1) || to_char(q.subordinate#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.parameter, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.parameter, 1, 200)
                        || chr(1) || to_char(q.count, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.usage, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.fixed, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.gets, 'TM9', 'nls_numeric_characters=''.,''')
-                       || chr(1) || to_char(q.getmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scans, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scanmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scancompletes, 'TM9', 'nls_numeric_characters=''.,''')
-                       || chr(1) || to_char(q.modifications, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.flushes, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_requests, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_conflicts, 'TM9', 'nls_numeric_characters=''.,''')
-                       || chr(1) || to_char(q.dlm_releases, 'TM9', 'nls_numeric_characters=''.,''') as cells
+                       || chr(1) || to_char(q.getmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.modifications, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_requests, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_conflicts, 'TM9', 'nls_numeric_characters=''.,''') as cells
                   from (select /* latchscope v$rowcache */ cache#, type, subordinate#, parameter, count, usage, fixed, gets, getmisses,
-                        scans, scanmisses, scancompletes, modifications, flushes,
-                        dlm_requests, dlm_conflicts, dlm_releases from v$rowcache) q))
+                        modifications, dlm_requests, dlm_conflicts from v$rowcache) q))
 union all
-select '{ls|' || :ls_part || '|v$rowcache|' || 'end|160|cache#|type|subordinate#|parameter|count|usage|fixed|gets|getmisses|scans|scanmisses|scancompletes|modifications|flushes|dlm_requests|dlm_conflicts|dlm_releases}' from dual
+select '{ls|' || :ls_part || '|v$rowcache|' || 'end|108|cache#|type|subordinate#|parameter|count|usage|fixed|gets|getmisses|modifications|dlm_requests|dlm_conflicts}' from dual
 )
 /
 

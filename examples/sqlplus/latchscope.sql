@@ -234,27 +234,21 @@ select ls_line from (
 &ls_below_12_1           from (select rownum as n, count(*) over () as total,
 &ls_below_12_1                        to_char(q.cache#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.type, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.type, 1, 200) || chr(1) || to_char(q.subordinate#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.parameter, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.parameter, 1, 200)
 &ls_below_12_1                        || chr(1) || to_char(q.count, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.usage, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.fixed, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.gets, 'TM9', 'nls_numeric_characters=''.,''')
-&ls_below_12_1                        || chr(1) || to_char(q.getmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scans, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scanmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scancompletes, 'TM9', 'nls_numeric_characters=''.,''')
-&ls_below_12_1                        || chr(1) || to_char(q.modifications, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.flushes, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_requests, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_conflicts, 'TM9', 'nls_numeric_characters=''.,''')
-&ls_below_12_1                        || chr(1) || to_char(q.dlm_releases, 'TM9', 'nls_numeric_characters=''.,''') as cells
+&ls_below_12_1                        || chr(1) || to_char(q.getmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.modifications, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_requests, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_conflicts, 'TM9', 'nls_numeric_characters=''.,''') as cells
 &ls_below_12_1                   from (select /* latchscope v$rowcache */ cache#, type, subordinate#, parameter, count, usage, fixed, gets, getmisses,
-&ls_below_12_1                         scans, scanmisses, scancompletes, modifications, flushes,
-&ls_below_12_1                         dlm_requests, dlm_conflicts, dlm_releases from v$rowcache) q))
+&ls_below_12_1                         modifications, dlm_requests, dlm_conflicts from v$rowcache) q))
 &ls_below_12_1 union all
-&ls_below_12_1 select '{ls|' || :ls_part || '|v$rowcache|' || 'end|160|cache#|type|subordinate#|parameter|count|usage|fixed|gets|getmisses|scans|scanmisses|scancompletes|modifications|flushes|dlm_requests|dlm_conflicts|dlm_releases}' from dual
+&ls_below_12_1 select '{ls|' || :ls_part || '|v$rowcache|' || 'end|108|cache#|type|subordinate#|parameter|count|usage|fixed|gets|getmisses|modifications|dlm_requests|dlm_conflicts}' from dual
 &ls_from_12_1 select '{ls|' || :ls_part || '|v$rowcache|' || n || '/' || total || '|' || nvl(length(body), 0) || '|' || body || '}' as ls_line
 &ls_from_12_1   from (select n, total, translate(replace(replace(asciistr(cells), '~', '\007E'), '|', '\007C'), ' ' || chr(9) || chr(10) || chr(13) || chr(1) || chr(0), '~~~~|') as body
 &ls_from_12_1           from (select rownum as n, count(*) over () as total,
 &ls_from_12_1                        to_char(q.cache#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.type, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.type, 1, 200) || chr(1) || to_char(q.subordinate#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.parameter, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.parameter, 1, 200)
 &ls_from_12_1                        || chr(1) || to_char(q.count, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.usage, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.fixed, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.gets, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.fastgets, 'TM9', 'nls_numeric_characters=''.,''')
-&ls_from_12_1                        || chr(1) || to_char(q.getmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scans, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scanmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scancompletes, 'TM9', 'nls_numeric_characters=''.,''')
-&ls_from_12_1                        || chr(1) || to_char(q.modifications, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.flushes, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_requests, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_conflicts, 'TM9', 'nls_numeric_characters=''.,''')
-&ls_from_12_1                        || chr(1) || to_char(q.dlm_releases, 'TM9', 'nls_numeric_characters=''.,''') as cells
+&ls_from_12_1                        || chr(1) || to_char(q.getmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.modifications, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_requests, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_conflicts, 'TM9', 'nls_numeric_characters=''.,''') as cells
 &ls_from_12_1                   from (select /* latchscope v$rowcache */ cache#, type, subordinate#, parameter, count, usage, fixed, gets, getmisses,
-&ls_from_12_1                         scans, scanmisses, scancompletes, modifications, flushes,
-&ls_from_12_1                         dlm_requests, dlm_conflicts, dlm_releases, fastgets from v$rowcache) q))
+&ls_from_12_1                         modifications, dlm_requests, dlm_conflicts, fastgets from v$rowcache) q))
 &ls_from_12_1 union all
-&ls_from_12_1 select '{ls|' || :ls_part || '|v$rowcache|' || 'end|169|cache#|type|subordinate#|parameter|count|usage|fixed|gets|fastgets|getmisses|scans|scanmisses|scancompletes|modifications|flushes|dlm_requests|dlm_conflicts|dlm_releases}' from dual
+&ls_from_12_1 select '{ls|' || :ls_part || '|v$rowcache|' || 'end|117|cache#|type|subordinate#|parameter|count|usage|fixed|gets|fastgets|getmisses|modifications|dlm_requests|dlm_conflicts}' from dual
 )
 /
 
@@ -629,27 +623,21 @@ select ls_line from (
 &ls_below_12_1           from (select rownum as n, count(*) over () as total,
 &ls_below_12_1                        to_char(q.cache#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.type, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.type, 1, 200) || chr(1) || to_char(q.subordinate#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.parameter, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.parameter, 1, 200)
 &ls_below_12_1                        || chr(1) || to_char(q.count, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.usage, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.fixed, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.gets, 'TM9', 'nls_numeric_characters=''.,''')
-&ls_below_12_1                        || chr(1) || to_char(q.getmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scans, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scanmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scancompletes, 'TM9', 'nls_numeric_characters=''.,''')
-&ls_below_12_1                        || chr(1) || to_char(q.modifications, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.flushes, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_requests, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_conflicts, 'TM9', 'nls_numeric_characters=''.,''')
-&ls_below_12_1                        || chr(1) || to_char(q.dlm_releases, 'TM9', 'nls_numeric_characters=''.,''') as cells
+&ls_below_12_1                        || chr(1) || to_char(q.getmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.modifications, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_requests, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_conflicts, 'TM9', 'nls_numeric_characters=''.,''') as cells
 &ls_below_12_1                   from (select /* latchscope v$rowcache */ cache#, type, subordinate#, parameter, count, usage, fixed, gets, getmisses,
-&ls_below_12_1                         scans, scanmisses, scancompletes, modifications, flushes,
-&ls_below_12_1                         dlm_requests, dlm_conflicts, dlm_releases from v$rowcache) q))
+&ls_below_12_1                         modifications, dlm_requests, dlm_conflicts from v$rowcache) q))
 &ls_below_12_1 union all
-&ls_below_12_1 select '{ls|' || :ls_part || '|v$rowcache|' || 'end|160|cache#|type|subordinate#|parameter|count|usage|fixed|gets|getmisses|scans|scanmisses|scancompletes|modifications|flushes|dlm_requests|dlm_conflicts|dlm_releases}' from dual
+&ls_below_12_1 select '{ls|' || :ls_part || '|v$rowcache|' || 'end|108|cache#|type|subordinate#|parameter|count|usage|fixed|gets|getmisses|modifications|dlm_requests|dlm_conflicts}' from dual
 &ls_from_12_1 select '{ls|' || :ls_part || '|v$rowcache|' || n || '/' || total || '|' || nvl(length(body), 0) || '|' || body || '}' as ls_line
 &ls_from_12_1   from (select n, total, translate(replace(replace(asciistr(cells), '~', '\007E'), '|', '\007C'), ' ' || chr(9) || chr(10) || chr(13) || chr(1) || chr(0), '~~~~|') as body
 &ls_from_12_1           from (select rownum as n, count(*) over () as total,
 &ls_from_12_1                        to_char(q.cache#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.type, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.type, 1, 200) || chr(1) || to_char(q.subordinate#, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || decode(substr(dump(q.parameter, 10, 1, 1), 1, 6), 'Typ=2 ', null, '"') || substr(q.parameter, 1, 200)
 &ls_from_12_1                        || chr(1) || to_char(q.count, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.usage, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.fixed, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.gets, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.fastgets, 'TM9', 'nls_numeric_characters=''.,''')
-&ls_from_12_1                        || chr(1) || to_char(q.getmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scans, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scanmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.scancompletes, 'TM9', 'nls_numeric_characters=''.,''')
-&ls_from_12_1                        || chr(1) || to_char(q.modifications, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.flushes, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_requests, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_conflicts, 'TM9', 'nls_numeric_characters=''.,''')
-&ls_from_12_1                        || chr(1) || to_char(q.dlm_releases, 'TM9', 'nls_numeric_characters=''.,''') as cells
+&ls_from_12_1                        || chr(1) || to_char(q.getmisses, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.modifications, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_requests, 'TM9', 'nls_numeric_characters=''.,''') || chr(1) || to_char(q.dlm_conflicts, 'TM9', 'nls_numeric_characters=''.,''') as cells
 &ls_from_12_1                   from (select /* latchscope v$rowcache */ cache#, type, subordinate#, parameter, count, usage, fixed, gets, getmisses,
-&ls_from_12_1                         scans, scanmisses, scancompletes, modifications, flushes,
-&ls_from_12_1                         dlm_requests, dlm_conflicts, dlm_releases, fastgets from v$rowcache) q))
+&ls_from_12_1                         modifications, dlm_requests, dlm_conflicts, fastgets from v$rowcache) q))
 &ls_from_12_1 union all
-&ls_from_12_1 select '{ls|' || :ls_part || '|v$rowcache|' || 'end|169|cache#|type|subordinate#|parameter|count|usage|fixed|gets|fastgets|getmisses|scans|scanmisses|scancompletes|modifications|flushes|dlm_requests|dlm_conflicts|dlm_releases}' from dual
+&ls_from_12_1 select '{ls|' || :ls_part || '|v$rowcache|' || 'end|117|cache#|type|subordinate#|parameter|count|usage|fixed|gets|fastgets|getmisses|modifications|dlm_requests|dlm_conflicts}' from dual
 )
 /
 

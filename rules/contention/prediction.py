@@ -507,24 +507,16 @@ def prediction_of(
 
 
 def predicted_effect(
-    context: SignalContext,
-    cause: str,
-    effect: RemedyEffect,
-    child: int | None,
-    cache: str | None,
-    earlier: Sequence[LatchCounts] = (),
+    context: SignalContext, cause: str, effect: RemedyEffect, child: int | None, cache: str | None
 ) -> PredictedEffect:
-    """The effect of the remedy on the child. Refused, with the reason, if no prediction is possible.
-
-    `earlier` are intervals of the same child under the same trouble, for the calibration.
-    """
+    """The effect of the remedy on the child. Refused, with the reason, if no prediction is possible."""
     words = _in_words(effect)
     try:
         if child is None:
             raise NotPredictable("the child latch behind the problem is unknown")
         now = counts_of(context, child)
         change, ordinary = _change(context, effect, child)
-        model = calibrate([*earlier, now], now, processors=processors(context))
+        model = calibrate([now], now, processors=processors(context))
         predicted = predict(model, change)
     except NotPredictable as error:
         told = {"statement": f"no prediction: {error}", "refused": str(error)}

@@ -171,11 +171,6 @@ def at_once(context: SignalContext) -> str | None:
     return f"{most} sessions were met in one sample" if most >= SEVERAL_DOZEN else None
 
 
-def focused(context: SignalContext, trouble: Trouble) -> SignalContext:
-    """The context for the steps of a trouble: with its own child."""
-    return context if trouble.child is None else context.focused_on(trouble.child)
-
-
 UNTOUCHED = within(screen("nothing").title)
 NO_CAUSE = "no known cause explains it"
 NONE_JUDGED = "no cause that could be judged explains it"

@@ -8,7 +8,8 @@ from collectors.model import LONG_WINDOW, RESULT_CACHE_LATCH, ROW_CACHE_LATCH, M
 from rules.base import remembered
 from rules.containers import pdb_note
 from rules.context import LOOKUPS, SURFACE_EVENTS, Known, SignalContext
-from rules.formatting import count, over, percent
+from rules.explain.story import tell
+from rules.formatting import over, percent
 from rules.gaps import REMEMBER, cut_notes
 from rules.latch import misplaced_notes
 from rules.model import EventFunnel, Finding, Surface, WaiterGroup, WaiterTotal, WaiterTotals
@@ -166,10 +167,8 @@ def implausible(context: SignalContext) -> tuple[str, ...]:
         lookups, misses = number(row.get(LOOKUPS, row.get("gets"))), number(row.get("getmisses"))
         if lookups is not None and misses is not None and misses > max(lookups, MINIMUM_MISSES):
             words = "gets" if number(row.get("fastgets")) is None else "look-ups"
-            sentences.append(
-                f"v$rowcache {row.get('parameter')} has {count(misses)} misses on {count(lookups)} {words}, which is impossible: "
-                "do not rely on either number"
-            )
+            cache = str(row.get("parameter"))
+            sentences.append(tell("note impossible", cache=cache, misses=misses, lookups=lookups, words=words))
     return tuple(sorted(sentences))
 
 
@@ -179,12 +178,9 @@ def background_waits(context: SignalContext) -> Iterator[str]:
     stuck = hanging(waiter for waiter in sessions if waiter.surface in ROW_CACHE_SURFACES)
     if not stuck or not all(waiter.background for waiter in stuck):
         return
-    longest = stuck[0]
-    many = "1 background process has" if len(stuck) == 1 else f"{len(stuck)} background processes have"
-    yield (
-        f"{many} waited for the row cache for up to {spoken(longest.seconds)} (session {longest.sid} for {longest.event} on "
-        f"{longest.cache}): DB time and the cost leave that out, and no session hangs behind it yet"
-    )
+    one, many = stuck[0], len(stuck)
+    longest, sid = spoken(one.seconds), str(one.sid)
+    yield tell("note background", stuck=many, longest=longest, sid=sid, event=one.event, cache=one.cache)
 
 
 LATE_SECONDS, SHORT_SECONDS, FEW_ACTIVE = 5.0, 60.0, 2.0
@@ -203,10 +199,8 @@ def late_db_time(context: SignalContext) -> Iterator[str]:
     bounds = [waited / total for total in (db_time + LATE_SECONDS, max(db_time - LATE_SECONDS, waited))]
     grades = {severity_of(impact.model_copy(update={"share_of_db_time": share})) for share in bounds}
     if db_time <= FEW_ACTIVE * basis.seconds and len(grades) > 1:
-        yield (
-            f"DB time {over(basis)} may be off by 5 s of {db_time:,.1f} s, because Oracle counts it late: the share of the row "
-            f"cache is {percent(bounds[0])} to {percent(bounds[1])}, and the severity hangs on it; wait for the next polls"
-        )
+        least, most = map(percent, bounds)
+        yield tell("note late", over=over(basis), db_time=f"{db_time:,.1f}", least=least, most=most)
 
 
 SWAP_LEFT = 0.001
@@ -223,10 +217,7 @@ def swap_used_up(context: SignalContext) -> Iterator[str]:
     if free is None or not memory or free > SWAP_LEFT * memory or not (free or went):
         return
     out = f", and {went / 2**20:,.1f} MiB were paged out {over(context.delta.basis)}" if went else ""
-    yield (
-        f"the host has {free / 2**20:,.0f} MiB of swap space left at the end, beside {memory / 2**30:,.0f} GiB of memory{out}: "
-        "it is short of memory, and a session that waits for its pages keeps what it holds (starved-host)"
-    )
+    yield tell("note swap", free=free / 2**20, memory=memory / 2**30, out=out)
 
 
 TOO_LONG_MS = 20.0
@@ -241,7 +232,5 @@ def long_waits(context: SignalContext) -> Iterator[str]:
     for surface, name, what in (("latch", "average_latch_wait", "wait"), ("mutex", "average_mutex_sleep", "sleep")):
         reading = SIGNALS[name].read(context, Subject()) if surface in context.surfaces else None
         if isinstance(reading, Known) and reading.value >= TOO_LONG_MS:
-            yield (
-                f"a {what} for a row cache {surface} lasts {reading.value:,.0f} ms on average ({reading.derivation}), longer "
-                "than any dictionary look-up takes: holders may not have run; look at processors, a resource plan and paging"
-            )
+            average, of = reading.value, reading.derivation
+            yield tell("note long", what=what, surface=surface, average=average, derivation=of)

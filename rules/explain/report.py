@@ -1,8 +1,9 @@
 """The steps of the walk for a report: its own figures, no child latch, and a cache by shares."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 from collectors.model import ROW_CACHE_LATCH, SCRIPT, Missing, Row, number
 from rules.context import SURFACE_EVENTS, SignalContext
@@ -105,38 +106,70 @@ class _Cell:
     scale: float = 1.0
 
 
-WAITS = (_Cell("total_waits", "waits", "waits"), _Cell("time_waited_micro", "time waited", "s", 1e6))
-FOREGROUND_WAITS = (_Cell("total_waits_fg", "waits", "waits"), _Cell("time_waited_micro_fg", "time waited", "s", 1e6))
+class _Section(NamedTuple):
+    """A section of a report: its view, its name where it is not printed, its title, what to say without rows, its rows' cells."""
+
+    view: str
+    unprinted: str
+    title: str
+    none: str
+    cells: tuple[_Cell, ...]
+
+
+WAITED = (_Cell("total_waits", "waits", "waits"), _Cell("time_waited_micro", "time waited", "s", 1e6))
+BY_SESSIONS = (_Cell("total_waits_fg", "waits", "waits"), _Cell("time_waited_micro_fg", "time waited", "s", 1e6))
+SLEPT = (_Cell("sleep_count", "sleeps", "sleeps"), _Cell("wtr_slp_count", "waiter sleeps", "waiter sleeps"))
+ASLEEP = (_Cell("sleeps", "sleeps", "sleeps"), _Cell("wait_time", "time waited", "ms", 1e3))
+COUNTED = (*(_Cell(name, name, name) for name in ("gets", "modifications")), _Cell("usage", "entries", "entries"))
+WAITS = _Section("v$system_event", "row cache waits", "waits", "no wait for the row cache is listed", WAITED)
+HOLDERS = _Section("v$latch_misses", "miss sources", "miss sources", "no miss source of it is listed", SLEPT)
+MUTEXES = _Section("v$mutex_sleep", "mutex sleeps", "Row Cache mutexes", "no Row Cache mutex is listed", ASLEEP)
+CACHES = _Section(
+    "v$rowcache", "dictionary caches", "busiest dictionary caches", "no dictionary cache is listed", COUNTED
+)
 LATCH = (
     *(
-        _Cell(column, column.replace("_", " "), column.replace("_", " "))
-        for column in ("gets", "misses", "sleeps", "spin_gets")
+        _Cell(name, name.replace("_", " "), name.replace("_", " "))
+        for name in ("gets", "misses", "sleeps", "spin_gets")
     ),
     _Cell("wait_time", "time waited", "s", 1e6),
-)
-HOLDERS = (_Cell("sleep_count", "sleeps", "sleeps"), _Cell("wtr_slp_count", "waiter sleeps", "waiter sleeps"))
-MUTEX = (_Cell("sleeps", "sleeps", "sleeps"), _Cell("wait_time", "time waited", "ms", 1e3))
-CACHE = (
-    *(_Cell(column, column, column) for column in ("gets", "modifications")),
-    _Cell("usage", "entries", "entries"),
 )
 BUSIEST = 4
 ROUNDED_AWAY = "< 0.01 %"
 
 
 def as_printed(context: SignalContext) -> Step | None:
-    """The report's own figures of the row cache, to compare with the page. Empty without a report."""
+    """The report's own figures of the row cache, to compare with the page. None without a report."""
     if not context.printed:
         return None
-    parts = [_db_time(context), _waits(context), _latch(context)]
-    parts += [_sources(context)] if context.mechanism != "mutex" else []
-    parts += [_mutexes(context)] if context.mechanism != "latch" else []
-    parts += [_busiest_caches(context)]
+    rows = context.delta.rows
+    listed = {row.get("event"): row for row in rows(WAITS.view)}
+    waits = [_waits_of(context, listed[event]) for event in SURFACE_EVENTS.values() if event in listed]
+    holders = [row for row in rows(HOLDERS.view) if row.get("parent_name") == ROW_CACHE_LATCH]
+    busiest = sorted(rows(CACHES.view), key=lambda row: (-(number(row.get("gets")) or 0.0), str(row)))[:BUSIEST]
+    parts = [_db_time(context), _section(context, WAITS, waits), _latch(context)]
+    if context.mechanism != "mutex":
+        parts.append(_section(context, HOLDERS, _named(HOLDERS, "location", holders)))
+    if context.mechanism != "latch":
+        parts.append(_section(context, MUTEXES, _named(MUTEXES, "location", rows(MUTEXES.view))))
+    parts.append(_section(context, CACHES, _named(CACHES, "parameter", busiest)))
     return Step(
         step="as printed",
         statement=". ".join(sentence(part.words) for part in parts) + ".",
         figures=tuple(chain.from_iterable(part.figures for part in parts)),
     )
+
+
+def _section(context: SignalContext, of: _Section, rows: Sequence[_Told]) -> _Told:
+    """The rows of a section; or that it is not printed, or lists nothing of the row cache."""
+    if isinstance(context.delta.read(of.view), Missing):
+        return _Told(f"{of.unprinted} are not printed")
+    words = f"{of.title}: {'; '.join(row.words for row in rows)}" if rows else of.none
+    return _Told(words, tuple(chain.from_iterable(row.figures for row in rows)))
+
+
+def _named(of: _Section, name: str, rows: Iterable[Row]) -> list[_Told]:
+    return [_row(str(row.get(name)), row, of.cells, of.view) for row in rows]
 
 
 def _db_time(context: SignalContext) -> _Told:
@@ -146,22 +179,13 @@ def _db_time(context: SignalContext) -> _Told:
     return _Told(f"DB time {seconds:,.1f} s", (Figure(name="DB time", value=seconds, unit="s", of="v$sys_time_model"),))
 
 
-def _waits(context: SignalContext) -> _Told:
-    """Waits of foreground sessions for the row cache; of all processes if the report has them in one list."""
-    view = "v$system_event"
-    if isinstance(context.delta.read(view), Missing):
-        return _Told("row cache waits are not printed")
-    listed = {row.get("event"): row for row in context.delta.rows(view)}
-    rows = [listed[event] for event in SURFACE_EVENTS.values() if event in listed]
-    return _list("waits", "no wait for the row cache is listed", [_waits_of(context, row, view) for row in rows])
-
-
-def _waits_of(context: SignalContext, row: Row, view: str) -> _Told:
+def _waits_of(context: SignalContext, row: Row) -> _Told:
+    """Waits of foreground sessions for an event; of all processes if the report has them in one list."""
     event = str(row.get("event"))
     apart = "time_waited_micro_fg" in row
     if apart and "total_waits_fg" not in row:
         return _Told(f"{event} by background processes alone")
-    part = _row(event, row, FOREGROUND_WAITS if apart else WAITS, view)
+    part = _row(event, row, BY_SESSIONS if apart else WAITS.cells, WAITS.view)
     share = ratio(context.waited_seconds((event,)), context.seconds_of("DB time"))
     # A printed wait of zero seconds is rounded.
     cost = f" ({percent(share, 2) if share else ROUNDED_AWAY} of DB time)" if share is not None and apart else ""
@@ -179,40 +203,6 @@ def _latch(context: SignalContext) -> _Told:
     own = row if "spin_gets" in row else {name: cell for name, cell in row.items() if name != "misses"}
     part = _row(ROW_CACHE_LATCH, own, LATCH if context.mechanism != "mutex" else LATCH[:1], "v$latch")
     return _Told(f"latch {part.words}", part.figures)
-
-
-def _sources(context: SignalContext) -> _Told:
-    view = "v$latch_misses"
-    if isinstance(context.delta.read(view), Missing):
-        return _Told("miss sources are not printed")
-    rows = [row for row in context.delta.rows(view) if row.get("parent_name") == ROW_CACHE_LATCH]
-    return _list("miss sources", "no miss source of it is listed", _named(rows, "location", HOLDERS, view))
-
-
-def _mutexes(context: SignalContext) -> _Told:
-    view = "v$mutex_sleep"
-    if isinstance(context.delta.read(view), Missing):
-        return _Told("mutex sleeps are not printed")
-    rows = context.delta.rows(view)
-    return _list("Row Cache mutexes", "no Row Cache mutex is listed", _named(rows, "location", MUTEX, view))
-
-
-def _busiest_caches(context: SignalContext) -> _Told:
-    view = "v$rowcache"
-    if isinstance(context.delta.read(view), Missing):
-        return _Told("dictionary caches are not printed")
-    busy = sorted(context.delta.rows(view), key=lambda row: (-(number(row.get("gets")) or 0.0), str(row)))[:BUSIEST]
-    part = _named(busy, "parameter", CACHE, view)
-    return _list("busiest dictionary caches", "no dictionary cache is listed", part)
-
-
-def _named(rows: Iterable[Row], name: str, cells: tuple[_Cell, ...], view: str) -> list[_Told]:
-    return [_row(str(row.get(name)), row, cells, view) for row in rows]
-
-
-def _list(title: str, none: str, parts: list[_Told]) -> _Told:
-    words = f"{title}: {'; '.join(part.words for part in parts)}" if parts else none
-    return _Told(words, tuple(chain.from_iterable(part.figures for part in parts)))
 
 
 def _row(name: str, row: Row, cells: tuple[_Cell, ...], view: str) -> _Told:

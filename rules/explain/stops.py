@@ -34,7 +34,8 @@ def stops(context: SignalContext, surface: Surface, top: Finding | None, usual: 
     """From the wait to the holder on one surface. `top`: the finding that the links lead to, if there is one."""
     wait = _wait(context, surface, usual)
     if surface == "latch":
-        return [wait, child(context), _guarded_cache(context, top), _traffic(context), _holder(context, surface, top)]
+        cache = Stop(_guarded_step(context), _guarded_link(context, top))
+        return [wait, child(context), cache, _traffic(context), _holder(context, surface, top)]
     if surface == "mutex":
         named, busiest = _named_cache(context, surface, top), _busiest(context, "gets")
         return [wait, _mutex_location(context), named, busiest, _ignored_latch(context)]
@@ -319,12 +320,8 @@ MANY_CONFLICTS = 0.01
 """From this share of the cluster lock requests on, conflicts are worth a sentence."""
 
 
-def _guarded_cache(context: SignalContext, top: Finding | None) -> Stop:
-    """The cache that the child guards. The link is about the cause's own cache, if the cause names one."""
-    return Stop(_guarded_step(context), _guarded_link(context, top))
-
-
 def _guarded_step(context: SignalContext) -> Step | None:
+    """The cache that the child guards."""
     if context.printed and not context.children:
         return guessed_cache(context)
     if context.hot_child is None:
@@ -353,6 +350,7 @@ def _guarded_step(context: SignalContext) -> Step | None:
 
 
 def _guarded_link(context: SignalContext, top: Finding | None) -> ChainLink:
+    """The same cache as a link; the cause's own, if the cause names one."""
     guarded, doubt = context.hot, context.hot_spot.doubt
     named = top.cache if top is not None and top.cache else context.hot_spot.cache
     if named is None:

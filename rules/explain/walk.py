@@ -18,7 +18,7 @@ from rules.containers import container_step
 from rules.context import SURFACE_EVENTS, SignalContext
 from rules.cost import LARGE, TIME_SPENT, largest_use, other_wait
 from rules.explain.hang_steps import blocker_steps
-from rules.explain.headline import focused, hang_sentence, hang_step, others
+from rules.explain.headline import hang_sentence, hang_step, others
 from rules.explain.library_cache import library_cache_steps
 from rules.explain.notes import groups
 from rules.explain.report import as_printed
@@ -77,7 +77,8 @@ def walk(
     )
     steps = [*(stop.step for stop in (hang, *blockers, *first)), *beside, *causes]
     for trouble in others(context, findings):
-        steps += [stop.step for stop in stops(focused(context, trouble), trouble.surface, None, usual)]
+        its_own = context if trouble.child is None else context.focused_on(trouble.child)
+        steps += [stop.step for stop in stops(its_own, trouble.surface, None, usual)]
         explains = next((finding for finding in findings if finding.cause in trouble.causes), None)
         steps += _cause_steps(explains, context) if explains else []
 

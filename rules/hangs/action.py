@@ -14,7 +14,7 @@ from collectors.model import Row, spoken, text
 from collectors.release import at_least
 from rules.formatting import Value, say
 from rules.hangs.graph import ChainGraph, first, kind_of, named, process_name, whole
-from rules.hangs.knowledge import event_of, knowledge, left_alone, query, state
+from rules.hangs.knowledge import event_of, knowledge, query, state
 from rules.hangs.model import (
     MESSENGER,
     ActionKind,
@@ -133,7 +133,8 @@ def _in_the_cluster(chain: WaitChain | None, graph: ChainGraph) -> MissingFact:
 def _forbidden(end: ChainSession, platform: str | None, graph: ChainGraph) -> str | None:
     if end.kind == "background" or end.fatal:
         background = end.name or "a background process"
-        return f"never kill {background}: {left_alone(background)}"
+        alone = next(each.why for each in knowledge().processes if re.fullmatch(each.name, background))
+        return f"never kill {background}: {alone}"
     name = process_name(end.program)
     if end.kind is None and name is not None:
         return state("process", name=name)

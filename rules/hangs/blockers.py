@@ -9,7 +9,6 @@ from collectors.model import Missing, Row, number, text
 from rules.base import remembered
 from rules.context import ROW_CACHE_SURFACES, SignalContext
 from rules.hangs.graph import MODES, named, who, whole
-from rules.hangs.graph import process as process
 from rules.hangs.knowledge import query
 from rules.hangs.model import Blocker, Blockers, ChainSession, WaitChain
 from rules.hangs.tree import SESSIONS, chains_of

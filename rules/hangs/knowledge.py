@@ -1,6 +1,5 @@
 """What hangs.yaml knows: kinds of process, who is behind an event, and the sentences of a wait chain. Checked at load."""
 
-import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
@@ -59,11 +58,6 @@ def event_of(name: str) -> Event | None:
     """What is known of an event, by the longest start that fits. None for one that the file does not have."""
     fitting = [(len(start), event) for event in knowledge().events for start in event.starts if name.startswith(start)]
     return max(fitting, key=lambda each: each[0])[1] if fitting else None
-
-
-def left_alone(process: str) -> str:
-    """Why a background process of that name is never killed."""
-    return next(each.why for each in knowledge().processes if re.fullmatch(each.name, process))
 
 
 def state(name: str, /, **values: Value) -> str:

@@ -12,8 +12,8 @@ from math import inf
 from collectors.model import ROW_CACHE_LOCK_EVENT, Missing, Row, number, text
 from rules.context import ROW_CACHE_SURFACES, Known, SignalContext, SignalValue, Unknown
 from rules.formatting import part_of
-from rules.hangs.blockers import ROW_CACHE_BLOCKERS, blockers_of, lone_holder, most_named, process
-from rules.hangs.graph import JOB, process_name
+from rules.hangs.blockers import ROW_CACHE_BLOCKERS, blockers_of, lone_holder, most_named
+from rules.hangs.graph import JOB, process, process_name
 from rules.hangs.model import Blocker
 from rules.hangs.tree import SESSIONS
 from rules.signals.quantities import Subject, certain

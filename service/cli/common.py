@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from textwrap import wrap
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from collectors.grants import KINDS, DatabaseKind, UnknownKind, kind_named
-from service.cli.messages import Answer, fail, say
+from service.cli.messages import Answer, fail, say, unwritten
 from service.client import TOKEN_VARIABLE
 from service.config import load
 from service.config.load import NO_DATABASES
@@ -67,6 +68,25 @@ def settings_of(config: Path, *, watching: bool = True) -> Settings:
     return chosen
 
 
+# Where text goes, and in which form.
+
+Format = Literal["text", "json", "markdown", "html"]
+ENDINGS: Mapping[str, Format] = {".txt": "text", ".json": "json", ".md": "markdown", ".html": "html"}
+OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="write to this file instead of stdout")]
+
+
+def form_of(output: Path | None, given: Format | None, endings: Mapping[str, Format] = ENDINGS) -> Format:
+    """The format as given, else as the file ends, else text. A file with the name of a format is a mistake."""
+    name = str(output or "")
+    if name in (*endings.values(), *(ending[1:] for ending in endings)):
+        fail(
+            f"-o {name} names a file, not a format; write --format {endings.get(f'.{name}', name)}, or -o report.{name}"
+        )
+    if given is None and (suffix := Path(name).suffix.lower()) not in ("", ".log", *endings):
+        fail(f"-o {name}: nothing is written as {suffix}; end it with {', '.join(endings)}, or name a --format")
+    return given or endings.get(Path(name).suffix.lower(), "text")
+
+
 def give(answer: Answer, *, as_json: bool = False) -> None:
     """Print an answer, and end the command if it has a code."""
     if as_json:
@@ -97,6 +117,21 @@ def write_whole(file: Path, text: str, *, force: bool = True) -> None:
         with suppress(OSError):
             draft.unlink()
         raise
+
+
+def written(text: str, output: Path | None, format: Format, *, force: bool) -> bool:
+    """Print a text, or write it to a file. False where that fails, which is one line."""
+    if output is None:
+        (show if format == "text" else typer.echo)(text)
+        return True
+    try:
+        write_whole(output, text + "\n", force=force)
+    except OSError as error:
+        say(f"latchscope: {unwritten(output, error)}")
+        return False
+    other = ENDINGS.get(output.suffix.lower(), format) != format
+    say(f"{output}: written, as {format}{', whatever its name says' if other else ''}")
+    return True
 
 
 NARROWEST = 40

@@ -17,22 +17,26 @@ from rules.comparison.changes import Comparison
 from rules.comparison.compare import compare as compared
 from service.cli.common import (
     CONFIG,
+    ENDINGS,
     ConfigOption,
+    Force,
     Form,
+    OutputOption,
     StoreOption,
     TokenFileOption,
     UrlOption,
-    give,
+    form_of,
     settings_of,
     show,
+    written,
 )
-from service.cli.messages import Answer, fail, say
+from service.cli.messages import fail, say
 from service.client import ServiceClient, ServiceRefused, token_of
 from service.config.load import variable_of
 from service.escape import visible, visible_json
 from service.history.comparison import SETTLE, CannotCompare, ComparedWindows, NoMark, at_mark, comparison
 from service.history.marks import BadMark, set_mark
-from service.history.month import hours, month_named
+from service.history.month import Month, hours, month_named
 from service.history.month import month as month_of
 from service.intake import inputs
 from service.render.comparison import as_markdown, as_text
@@ -109,36 +113,46 @@ def mark(
 
 def month(
     which: Annotated[str, typer.Argument(metavar="[MONTH]", help="YYYY-MM, this or last")] = "this",
-    format: Annotated[Literal["text", "json", "html"], typer.Option(help="html: a page, for > FILE")] = "text",
+    format: Annotated[
+        Literal["text", "json", "html"] | None, typer.Option(help="how to print it; default: as -o FILE ends, or text")
+    ] = None,
+    output: OutputOption = None,
+    force: Force = False,
     store: StoreOption = None,
     config: ConfigOption = CONFIG,
 ) -> None:
     """What a month cost on all databases, by cause and database, what remedied it and what is still open."""
+    form = form_of(output, format, {end: each for end, each in ENDINGS.items() if each != "markdown"})
     try:
         window = month_named(which, datetime.now(UTC))
     except BadWindow as error:
         fail(str(error))
     with opened_store(store, config) as opened:
         told = month_of(opened, window)
-    if format == "html":
+    if form == "html":
         from service.web.pages.export import month_as_html  # loads the pages, which no other form needs
 
-        typer.echo(month_as_html(told))
-        return
-    lines = [told.title, told.sentence]
-    for heading, sums in (("cause", told.causes), ("database", told.databases)):
-        lines += [
-            "",
-            f"Hours of DB time lost by {heading}",
-            *(f"{hours(one.hours_lost):>8}  {one.title}" for one in sums),
-        ] * bool(sums)
-    for each in (each for each in told.troubles if each.outcome != "over"):
+        text = month_as_html(told)
+    else:
+        text = visible_json(told.model_dump_json(indent=2)) if form == "json" else visible(_month_as_text(told), "\n")
+    if not written(text, output, form, force=force):
+        raise typer.Exit(2)
+
+
+def _month_as_text(month: Month) -> str:
+    """The sums by cause and by database, then each problem that was remedied or is open."""
+    lines = [month.title, month.sentence]
+    for heading, sums in (("cause", month.causes), ("database", month.databases)):
+        if sums:
+            lines += ["", f"Hours of DB time lost by {heading}"]
+            lines += [f"{hours(one.hours_lost):>8}  {one.title}" for one in sums]
+    for each in (each for each in month.troubles if each.outcome != "over"):
         lost = f"{hours(each.hours_lost)} h"
         lines += ["", f"{each.begin:%d %b %H:%M}  {each.database}: {each.title}, {each.outcome}, {lost}"]
         if each.remedy:
             sides = f"hours lost in an hour: {hours(each.lost_before)} before, {hours(each.lost_after)} after"
             lines.append(f"    {each.remedy}; {sides}")
-    give(Answer(told, "\n".join(map(visible, lines))), as_json=format == "json")
+    return "\n".join(lines)
 
 
 def _of_files(files: list[str], of_the_store: tuple[str | None, ...]) -> Comparison:

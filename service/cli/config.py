@@ -2,27 +2,24 @@
 
 import json
 import os
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
-from pydantic import ValidationError
 
-from collectors.demo.scenarios import scenarios
 from collectors.grants import grantee
 from rules.model import Severity
 from service.cli.check import check
 from service.cli.common import CONFIG, ConfigOption, give, settings_of, write_whole
 from service.cli.messages import Answer, fail, say
 from service.config import load
-from service.config.load import YamlText, meant, mistakes_of, place_of, refusals, warnings
+from service.config.load import YamlText, place_of, refusals, warnings
 from service.config.logs import Audit
-from service.config.settings import DEMO, BadSettings, DatabaseSettings, Settings, is_alias, plain_dsn
+from service.config.settings import DEMO, BadSettings, Settings, is_alias
 from service.escape import visible
 from service.extras import MissingExtra, require
 
@@ -176,8 +173,12 @@ def _missing_extras(chosen: Settings) -> Iterator[str]:
             yield str(error)
 
 
-# `latchscope init`: writes a commented latchscope.yaml from questions or options, and tries it.
+# `latchscope init`: writes a commented latchscope.yaml with a database, or an example of one, and tries it.
 
+_COMMENTS = {
+    "user": "without containers LATCHSCOPE, else C##…",
+    "password_file": "read at each login, so a new password needs no restart",
+}
 _REST = """
 # These are the defaults; remove the # to change one. docs/configuration.md has every setting and its reason.
 # listen: 127.0.0.1:8000               # another address needs auth.tokens_file
@@ -191,21 +192,12 @@ _REST = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class WantedDatabase:
-    """The answers about a database."""
-
-    name: str
-    dsn: str
-    user: str
-    password: tuple[str, str] | None
-    """Setting and value: password_file and a path, or password_env and a name. None for a scripted database."""
-
-
 def init(
     output: Annotated[Path, typer.Option("--output", "-o", help="the file to write")] = Path("latchscope.yaml"),
-    name: Annotated[str | None, typer.Option(help="a name for the database, such as erp1")] = None,
-    dsn: Annotated[str | None, typer.Option(help="host:port/service, an alias, or demo:undo-storm")] = None,
+    name: Annotated[str | None, typer.Option(help="a name for the database; default: from --dsn")] = None,
+    dsn: Annotated[
+        str | None, typer.Option(help="host:port/service, an alias, or demo:undo-storm; without it, an example to edit")
+    ] = None,
     user: Annotated[
         str | None, typer.Option(help="the Oracle user; `latchscope grants` prints the script that creates it")
     ] = None,
@@ -216,154 +208,54 @@ def init(
         bool, typer.Option("--check/--no-check", help="log in once at the end and show what can be read")
     ] = True,
 ) -> None:
-    """Write a commented latchscope.yaml. Questions cover what the options leave open. Then run `check`."""
+    """Write a commented latchscope.yaml with one database. Then run `check`."""
     if output.exists() and not force:
         fail(f"{output} exists already; name another with --output, or replace it with --force")
     if password_file is not None and password_env is not None:
         fail("--password-file and --password-env both name a place for the password; keep one")
-    given = ("password_file", str(password_file)) if password_file else ("password_env", password_env or "")
-    wanted = _wanted(name, dsn, user, given if given[1] else None)
+    database = {"name": name or _name_in(dsn or EXAMPLE), "dsn": dsn or EXAMPLE}
+    secret = Path(password_file or f"{database['name']}.password")
+    if not database["dsn"].startswith(DEMO):
+        database["user"] = user or grantee(
+            "LATCHSCOPE", "cdb"
+        )  # whom `latchscope grants` makes, unless asked for another
+        database |= {"password_env": password_env} if password_env else {"password_file": str(secret)}
     try:
-        write_whole(output, written(wanted))
+        with TemporaryDirectory() as folder:
+            draft = Path(folder) / "latchscope.yaml"
+            draft.write_text(_written(database), encoding="utf-8")
+            if mistakes := load.checked(draft).mistakes:
+                fail(f"nothing is written: {mistakes[0]}")
+        write_whole(output, _written(database))
     except OSError as error:
         fail(f"{output} cannot be written: {error.strerror}; name a file in a folder of yours with --output")
-    mistakes = load.checked(output).mistakes
-    if mistakes:
-        output.unlink()
-        fail(f"nothing is written: {mistakes[0]}")
-    say(f"{output}: written, with {wanted.name}; `latchscope serve --config {output}` watches it")
-    if wanted.password is not None:
+    if dsn is None:
+        say(f"{output}: written, with an example; put your database in its place, then `latchscope check` tries it")
+        return
+    say(f"{output}: written, with {database['name']}; `latchscope serve --config {output}` watches it")
+    if "user" in database:
         say(
             "`latchscope grants --for KIND` prints the script for its user, `latchscope check` the rights that are missing"
         )
-    if wanted.password is not None and wanted.password[0] == "password_file" and not Path(wanted.password[1]).exists():
-        say(f"put the password into {wanted.password[1]}, then run `latchscope check --config {output}`")
-        return
-    if try_it:
+    if "password_file" in database and not secret.exists():
+        say(f"put the password into {secret}, then run `latchscope check --config {output}`")
+    elif try_it:
         give(check(None, output, None))
 
 
-def written(wanted: WantedDatabase) -> str:
+EXAMPLE = "db1.example.com:1521/erp1"
+
+
+def _written(database: Mapping[str, str]) -> str:
     """The file, with a comment for each setting."""
     lines = [
         "# Written by `latchscope init`. `latchscope config validate` checks it after each change.",
         "databases:                               # one entry per instance",
-        f"  - name: {json.dumps(wanted.name)}",
-        f"    dsn: {json.dumps(wanted.dsn)}",
     ]
-    if wanted.password is not None:
-        setting, value = wanted.password
-        lines += [
-            f"    user: {json.dumps(wanted.user)}                    # without containers LATCHSCOPE, else C##…",
-            f"    {setting}: {json.dumps(value)}    # read at each login, so a new password needs no restart",
-        ]
+    for setting, value in database.items():
+        comment = f"    # {_COMMENTS[setting]}" if setting in _COMMENTS else ""
+        lines.append(f"  {'-' if setting == 'name' else ' '} {setting}: {json.dumps(value)}{comment}")
     return "\n".join(lines) + "\n" + _REST
-
-
-def _wanted(name: str | None, dsn: str | None, user: str | None, password: tuple[str, str] | None) -> WantedDatabase:
-    """The values from the options, and the rest from questions."""
-    scripted = dsn is not None and dsn.startswith(DEMO)
-    missing = [] if dsn else ["--dsn"]
-    missing += [] if password or scripted else ["--password-file or --password-env"]
-    if missing and not _can_ask():
-        fail(f"{' and '.join(missing)} must be given without a terminal; or run it on a terminal")
-    if dsn is None:
-        say("Which database? Enter takes the value in brackets; Ctrl-C ends and writes nothing.")
-        dsn = _asked("  host:port/service, or a TNS alias", None, _usable_dsn)
-        scripted = dsn.startswith(DEMO)
-        if is_alias(dsn) and "TNS_ADMIN" not in os.environ:
-            say(f"  {dsn} is an alias of tnsnames.ora; if it is a host, end with Ctrl-C and write {dsn}:1521/service")
-    else:
-        _given("--dsn", dsn, _usable_dsn)
-    if name is None:
-        own = _name_in(dsn)
-        name = own if not _can_ask() else _asked("  a name for it", own, _usable_name)
-    else:
-        _given("--name", name, _usable_name)
-    if scripted:
-        return WantedDatabase(name, dsn, "", None)
-    if user is None:
-        ask = "  Oracle user (LATCHSCOPE in a database without containers)"
-        usual = grantee("LATCHSCOPE", "cdb")  # whom `latchscope grants` makes, unless it is asked for another kind
-        user = _asked(ask, usual, _usable_user) if _can_ask() else usual
-    else:
-        _given("--user", user, _usable_user)
-    if password is None:
-        password = "password_file", _asked("  file with its password", f"{name}.password", _usable_file)
-        _make_password_file(Path(password[1]), user)
-    return WantedDatabase(name, dsn, user, password)
-
-
-def _usable_dsn(dsn: str) -> str:
-    """The dsn unchanged, or a ValueError, like the others: each answer is judged before the next question."""
-    if not dsn.startswith(DEMO):
-        return plain_dsn(dsn)
-    script = dsn.removeprefix(DEMO)
-    if script not in scenarios():
-        raise ValueError(f"names no scripted database{meant(script, scenarios())}")
-    return dsn
-
-
-def _as_setting(setting: str, value: str) -> str:
-    """The value unchanged. Raises ValueError in the words of `config validate` if the settings refuse it."""
-    members: Mapping[str, str] = {"name": "a", "dsn": "demo:undo-storm", setting: value}
-    try:
-        DatabaseSettings.model_validate(members)
-    except ValidationError as error:
-        mistakes = mistakes_of(error.errors(), YamlText({}, {}, (), ()))
-        raise ValueError(next(mistakes).what) from None
-    return value
-
-
-_usable_name = partial(_as_setting, "name")
-_usable_user = partial(_as_setting, "user")
-
-
-def _usable_file(file: str) -> str:
-    path = Path(file).expanduser()
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; name a file in it")
-    if not path.absolute().parent.is_dir():
-        raise ValueError(f"there is no folder {path.absolute().parent}; create it, or name another file")
-    return str(path)
-
-
-def _given(option: str, value: str, usable: Callable[[str], str]) -> None:
-    """Refuse the value of an option in one line."""
-    try:
-        usable(value)
-    except ValueError as error:
-        fail(f"{option} {error}")
-
-
-def _can_ask() -> bool:
-    return sys.stdin.isatty()
-
-
-def _make_password_file(path: Path, user: str) -> None:
-    """A file for the owner only, with a password typed unseen. Nothing if the file exists or the input is empty."""
-    if path.exists():
-        return
-    typed = typer.prompt(
-        f"  password of {user} (unseen; empty: you write the file yourself)", "", hide_input=True, show_default=False
-    )
-    if typed:
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except OSError as error:
-            fail(f"{path} cannot be written: {error.strerror}; name a file in a folder of yours")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(typed + "\n")
-
-
-def _asked(question: str, default: str | None, usable: Callable[[str], str]) -> str:
-    """The answer to a question, repeated until it is usable."""
-    while True:
-        answer = str(typer.prompt(question, default)).strip()
-        try:
-            return usable(answer)
-        except ValueError as error:
-            say(f"  {error}")
 
 
 def _name_in(dsn: str) -> str:

@@ -1,22 +1,21 @@
 """`latchscope diagnose`: inputs in, one report out. An unreadable input gives a line on stderr and exit code 2."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from pydantic import TypeAdapter
 from rich.console import Console
-from rich.progress import Progress
+from rich.text import Text
 
 from rules.cause import Cause, catalogue
 from rules.model import CANNOT_TELL, Diagnosis, Severity
 from rules.remedy import PLATFORMS, Platform, RemedyStep
-from service.cli.common import Force, fit_to_terminal, show, write_whole
-from service.cli.messages import Answer, fail, say, unwritten
+from service.cli.common import Force, Format, OutputOption, fit_to_terminal, form_of, written
+from service.cli.messages import Answer, fail, say
 from service.escape import visible_json
 from service.intake import inputs
 from service.intake.incident import incident, story, under_one_name
@@ -88,14 +87,6 @@ def _number(word: str) -> str:
     return word.upper().removeprefix("KB").lstrip("-_ ").lstrip("0")
 
 
-MANY = 8
-"""From this number of files on, a terminal shows the progress."""
-
-
-Format = Literal["text", "json", "markdown", "html"]
-ENDINGS: Mapping[str, Format] = {".txt": "text", ".json": "json", ".md": "markdown", ".html": "html"}
-
-
 def diagnose(
     files: Annotated[
         list[str],
@@ -106,7 +97,7 @@ def diagnose(
         ),
     ],
     format: Annotated[Format | None, typer.Option(help="how to print it; default: as -o FILE ends, or text")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="write to this file instead of stdout")] = None,
+    output: OutputOption = None,
     force: Force = False,
     fail_on: Annotated[Severity | None, typer.Option(help="exit 1 if a finding has at least this severity")] = None,
     fail_on_unknown: Annotated[
@@ -127,7 +118,7 @@ def diagnose(
     until: Annotated[str | None, typer.Option(metavar="TIME", help="of logs: only lines up to then")] = None,
 ) -> None:
     """Diagnose without a connection. Exit 0 if all inputs were read, 2 if one was not; 1 and 3 only with --fail-on…"""
-    form = _form_of(output, "json" if as_story else format)
+    form = form_of(output, "json" if as_story else format)
     if output is None and form == "text":
         fit_to_terminal()
     window = _window(since, until)
@@ -146,7 +137,7 @@ def diagnose(
         say(f"latchscope: skipped: {skipped}")
     for error in outcome.errors:
         say(f"latchscope: {error}")
-    if text is not None and not _written(text, output, form, force):
+    if text is not None and not written(text, output, form, force=force):
         raise typer.Exit(2)
     if outcome.errors:
         raise typer.Exit(2)
@@ -155,18 +146,6 @@ def diagnose(
         raise typer.Exit(1)
     if fail_on_unknown and any(each.standing == CANNOT_TELL for each in diagnoses):
         raise typer.Exit(3)
-
-
-def _form_of(output: Path | None, given: Format | None) -> Format:
-    """The format as given, else as the file ends, else text. A file with the name of a format is a mistake."""
-    name = str(output or "")
-    if name in (*ENDINGS.values(), *(ending[1:] for ending in ENDINGS)):
-        fail(
-            f"-o {name} names a file, not a format; write --format {ENDINGS.get(f'.{name}', name)}, or -o report.{name}"
-        )
-    if given is None and (suffix := Path(name).suffix.lower()) not in ("", ".log", *ENDINGS):
-        fail(f"-o {name}: nothing is written as {suffix}; end it with {', '.join(ENDINGS)}, or name a --format")
-    return given or ENDINGS.get(Path(name).suffix.lower(), "text")
 
 
 def _window(since: str | None, until: str | None) -> Window:
@@ -206,23 +185,11 @@ def _printed(outcome: InputResults, format: Format, *, single: bool, verbose: bo
     return first + text_.as_markdown(outcome.diagnosed)
 
 
-def _written(text: str, output: Path | None, format: Format, force: bool) -> bool:
-    if output is None:
-        (show if format == "text" else typer.echo)(text)
-        return True
-    try:
-        write_whole(output, text + "\n", force=force)
-    except OSError as error:
-        say(f"latchscope: {unwritten(output, error)}")
-        return False
-    other = ENDINGS.get(output.suffix.lower(), format) != format
-    say(f"{output}: written, as {format}{', whatever its name says' if other else ''}")
-    return True
-
-
 @contextmanager
-def _progress() -> Iterator[Callable[[float, int], None]]:
-    """A progress bar on stderr, on a terminal with many files or a large one. It disappears at the end."""
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task("reading", visible=False)
-        yield lambda done, of: bar.update(task, completed=done, total=of, visible=of >= MANY or done % 1 > 0)
+def _progress() -> Iterator[Callable[[str], object]]:
+    """The file that is being read, on a terminal's stderr. It disappears at the end."""
+    if not sys.stderr.isatty():
+        yield bool
+        return
+    with Console(stderr=True).status("reading") as status:
+        yield lambda name: status.update(Text(f"reading {name}"))

@@ -41,7 +41,7 @@ READ_HERE: Sequence[tuple[str, str]] = (
     ("NO_COLOR", "if it is not empty, text in a terminal has no colour"),
     (
         "TNS_ADMIN",
-        "folder of tnsnames.ora; `config validate` and `init` look whether it is set, the Oracle driver reads it",
+        "folder of tnsnames.ora; `config validate` looks whether it is set, the Oracle driver reads it",
     ),
     ("OPENBLAS_NUM_THREADS", "threads of numpy's algebra; latchscope sets it to 1 if it is not set"),
 )

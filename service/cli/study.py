@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,7 +15,7 @@ from rules.studies.partitions import partition_study, setting_of
 from rules.studies.scaling import claim_of, scaling_study
 from rules.studies.table import BadStudy
 from service.cli.messages import fail
-from service.render.study import Study, as_text, page_of
+from service.render.study import Study, StudyPage, as_text, page_of
 
 MOST_BYTES = 8 * 2**20
 _SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -112,13 +113,18 @@ def _answer(how: StudyFormat, source: str, make: Callable[[], Study]) -> None:
     if how == "json":
         typer.echo(study.model_dump_json(indent=2))
     elif how == "html":
-        from service.web.pages.study import study_html  # loads the pages, which no other format needs
-
-        typer.echo(study_html(page, _name(source)), nl=False)
+        typer.echo(as_html(page, _name(source)), nl=False)
     else:
         text = "".join(each if each.isprintable() or each == "\n" else "?" for each in as_text(page))
         answer, _, rest = text.partition("\n\n")
         typer.echo(f"{typer.style(answer, bold=True)}\n\n{rest}")  # the style is left out if stdout is not a terminal
+
+
+def as_html(page: StudyPage, source: str) -> str:
+    """One page that you can mail. Every text in it is escaped. `source` names its table."""
+    from service.web.pages.layout import alone  # loads the pages, which no other format needs
+
+    return alone("study.html", datetime.now(UTC), title=f"{page.title}, {source}", page=page, source=source)
 
 
 def _read(name: str) -> str:

@@ -7,7 +7,6 @@ import logging
 import os
 import re
 import select
-import shutil
 import signal
 import sys
 import tempfile
@@ -19,7 +18,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from math import inf
 from pathlib import Path
 from queue import SimpleQueue
@@ -30,8 +28,8 @@ from urllib.parse import quote, unquote
 import typer
 from rich import get_console
 from rich.console import Console, Group, RenderableType
-from rich.layout import Layout
 from rich.live import Live
+from rich.segment import Segment, SegmentLines
 from rich.table import Table
 from rich.text import Text
 
@@ -53,7 +51,7 @@ from service.web import presenters
 
 # What is shown: JSON of REST, from a service, or from databases that this process polls itself.
 
-Json = dict[str, Any]
+Json = Mapping[str, Any]
 Source = Callable[[str], Any]
 """Answers a path below /api/v1, as ServiceClient.get does. It raises ServiceRefused."""
 SEEN = ("", "diagnosis", "latches", "caches")
@@ -61,23 +59,9 @@ STOP_SECONDS = 1.0
 
 
 @contextmanager
-def own_folder() -> Iterator[str]:
-    """A folder that is gone afterwards, even if a poll that ends late still writes into it for a moment."""
-    folder = tempfile.mkdtemp(prefix="latchscope-top-")
-    try:
-        yield folder
-    finally:
-        for _ in range(50):
-            shutil.rmtree(folder, ignore_errors=True)
-            if not os.path.exists(folder):
-                break
-            time.sleep(0.1)
-
-
-@contextmanager
 def polled(settings: Settings) -> Iterator[Source]:
     """The databases of a configuration, polled as the service does. Nothing is kept. Raises StoreError."""
-    with own_folder() as folder:
+    with tempfile.TemporaryDirectory(prefix="latchscope-top-", ignore_cleanup_errors=True) as folder:
         own = settings.model_copy(update={"store": f"sqlite:///{folder}/top.db"})
         board = Board([MonitoredDatabase(each, own.interval_of(each)) for each in own.databases])
         store = build_store(own)
@@ -134,7 +118,7 @@ def ask(source: Source, database: str | None, answers: SimpleQueue[tuple[str | N
         answers.put((database, error))
 
 
-# Cells and texts. Names in a database may have any length and any character.
+# Cells. Names in a database may have any length and any character.
 
 STATES = {
     "Critical": ("CRITICAL", "bold red"),
@@ -146,8 +130,30 @@ STATES = {
     "Fine": ("fine", "green"),
 }
 """The worst first. An unknown state is worse than a good one."""
-RANKS = {state: place for place, state in enumerate(STATES)}
 LONGEST = 2000
+Columns = Mapping[str, str]
+"""Heading → member of the JSON."""
+FLEET = {"Severity": "state", "Database": "name", "Release": "release", "Age": "data_age_seconds", "Verdict": "verdict"}
+WAITERS = {
+    "Waits for": "event", "Cache": "cache", "Sessions": "sessions", "SQL id": "sql_id", "Module": "module", "Program": "program"
+}  # fmt: skip
+CHILDREN = {
+    "Child": "child", "Cache": "cache", "Gets/s": "gets_per_second", "Misses": "misses", "Sleeps": "sleeps",
+    "% sleeps": "share_of_sleeps", "Hold µs": "hold_seconds",
+}  # fmt: skip
+CACHES = {
+    "Cache": "cache", "Gets": "gets", "% gets": "share_of_gets", "Misses": "getmisses", "Modified": "modifications",
+    "Used": "entries_used", "Entries": "entries",
+}  # fmt: skip
+FORMS = {"Age": ("{:.0f} s", 1), "Sessions": ("{:.1f}", 1), "Hold µs": ("{:,.2f}", 1e6)}
+FORMS |= dict.fromkeys(("% sleeps", "% gets"), ("{:.1f}", 100))
+"""How a figure is written, and what it is multiplied by."""
+SHARES = {"Verdict": 1, "Cache": 4, "Waits for": 4, "Module": 3, "Program": 2}
+"""These columns share the width that the others leave."""
+WORDS = {"Severity", "Database", "Release", "SQL id", *SHARES}
+"""All other columns are figures, which end at the right."""
+MOST_ROWS = 20
+"""Rows of a table of one database."""
 
 
 def plain(value: object, style: str = "", keep: str = "") -> Text:
@@ -166,12 +172,29 @@ def verdict(row: Json) -> str:
     return str(failed or row.get("headline") or "waiting for the first two polls")
 
 
-def chain(view: View) -> Text:
-    """The steps from the waits to the cause, as on the page."""
-    steps = view.diagnosis.get("steps", ())
-    told = [Text("  ").join((plain(step["step"].capitalize(), "bold"), plain(step["statement"]))) for step in steps]
-    told += [plain(line, "" if fresh else "dim") for line, fresh in commands(view)]
-    return Text("\n").join(told or [Text("No chain to show: no interval yet, or nothing costs anything.")])
+def cell(row: Json, heading: str, member: str) -> Text:
+    """A name, or a figure. A dash if it is unknown, which is not zero."""
+    if heading == "Severity":
+        return severity(row)
+    value = verdict(row) if heading == "Verdict" else row.get(member)
+    if value is None or isinstance(value, str):
+        return plain("–" if value is None else value)
+    form, times = FORMS.get(heading, ("{:,.0f}", 1))
+    return Text(form.format(value * times))
+
+
+def table(columns: Columns, rows: Sequence[Json], width: int, marked: int | None = None) -> Table:
+    """Rows on one line each."""
+    drawn = Table(box=None, expand=True, padding=(0, 1, 0, 0))
+    for heading in columns:
+        side: Any = "left" if heading in WORDS else "right"
+        drawn.add_column(heading, justify=side, ratio=SHARES.get(heading), max_width=width // 3, no_wrap=True)
+    for place, row in enumerate(rows):
+        drawn.add_row(*(cell(row, *column) for column in columns.items()), style="reverse" if place == marked else "")
+    return drawn
+
+
+# One database: its parts below each other. The page scrolls.
 
 
 def commands(view: View | None) -> Iterator[tuple[str, bool]]:
@@ -192,84 +215,48 @@ def sql_of(view: View | None) -> str | None:
     return next((str(each["confirm"]["sql"]) for each in findings if each.get("confirm")), None)
 
 
-def sql(view: View) -> Text:
-    """The SQL to run next, and how."""
-    how = "c copies it. Run it as a user with the rights; it counts, and changes nothing."
-    found = sql_of(view)
-    return plain(f"{found}\n\n{how}" if found else "No finding here has a confirming query.", keep="\n")
-
-
-# The parts of the view. A table has headings and orders, a heading the member of JSON below it.
-
-FLEET = "fleet"
-DATABASE = "database"
-PARTS = {"chain": "1 Chain", "children": "2 Hot", "caches": "3 Caches", "waiters": "4 Waiters", "sql": "5 SQL"}
-TEXTS: Mapping[str, Callable[[View], Text]] = {"chain": chain, "sql": sql}
-TABLES = {
-    FLEET: ("Severity", "Database", "Release", "Age", "Verdict"),
-    "children": ("Child", "Cache", "Gets/s", "Misses", "Sleeps", "% sleeps", "Hold µs"),
-    "caches": ("Cache", "Gets", "% gets", "Misses", "Modified", "Used", "Entries"),
-    "waiters": ("Waits for", "Cache", "Sessions", "SQL id", "Module", "Program"),
-}
-ORDERS = {
-    FLEET: ("Severity", "Database", "Age"),
-    "children": ("Sleeps", "Gets/s", "Misses", "Child"),
-    "caches": ("Gets", "Misses", "Modified", "Used", "Cache"),
-}
-MEMBERS = {
-    "Database": "name",
-    "Age": "data_age_seconds",
-    "Gets/s": "gets_per_second",
-    "% sleeps": "share_of_sleeps",
-    "Hold µs": "hold_seconds",
-    "% gets": "share_of_gets",
-    "Modified": "modifications",
-    "Used": "entries_used",
-    "Waits for": "event",
-}
-"""Heading → member; of every other heading it is the same word."""
-FORMS = {"Age": "{:.0f} s", "% sleeps": "{:.1%}", "% gets": "{:.1%}", "Hold µs": "{:,.2f}", "Sessions": "{:.1f}"}
-SHARES = {"Verdict": 1, "Cache": 4, "Waits for": 4, "Module": 3, "Program": 2}
-"""These columns share the width that the others leave."""
-WORDS = {"Severity", "Database", "Release", "SQL id", *SHARES}
-"""All other columns are figures, which end at the right."""
-
-
-def value(row: Json, heading: str) -> Any:
-    """What stands below a heading. None: unknown."""
-    if heading == "Verdict":
-        return verdict(row)
-    if heading == "Misses" and "getmisses" in row:
-        return row["getmisses"]
-    found = row.get(MEMBERS.get(heading, heading.lower().replace(" ", "_")))
-    return found * 1e6 if heading == "Hold µs" and found is not None else found
-
-
-def cell(row: Json, heading: str) -> Text:
-    """A figure, or a name. A dash if it is unknown, which is not zero."""
-    if heading == "Severity":
-        return severity(row)
-    found = value(row, heading)
-    if found is None:
-        return Text("–")
-    if heading == "Cache" and row.get("subordinate") is not None:  # it stands below its parent
-        return plain(f"  {found} #{row['subordinate']}")
-    if isinstance(found, str):
-        return plain(found)
-    return Text(FORMS.get(heading, "{:,.0f}").format(found).rstrip("%"))
-
-
-def order(row: Json, heading: str) -> Any:
-    """The key by which rows are sorted: the worst, the oldest and the most first."""
-    found = value(row, heading)
-    if heading == "Severity":
-        return RANKS.get(row["state"], RANKS["No data"]), row["name"]
-    if heading in ("Database", "Cache", "Child"):
-        return found
-    return -inf if found is None and heading == "Age" else -(found or 0.0)
+def parts(view: View, width: int) -> Iterator[RenderableType]:
+    """The steps from the waits to the cause with the commands of a hang, who waits, the SQL, hot children, caches."""
+    diagnosis, (children, caches) = view.diagnosis, (view.latches.get("children", ()), view.caches.get("caches", ()))
+    steps = [(step["step"].capitalize(), step["statement"]) for step in diagnosis.get("steps", ())]
+    yield from (Text("  ").join((plain(step, "bold"), plain(statement))) for step, statement in steps)
+    yield from (plain(line, "" if fresh else "dim") for line, fresh in commands(view))
+    if not steps:
+        yield "No chain to show: no interval yet, or nothing costs anything."
+    hang = "{hanging} hang, {longest_seconds:.0f} s"
+    hanging = [{**row, "module": hang.format_map(row)} for row in diagnosis.get("waiting", ())]
+    waiters = [*hanging, *diagnosis.get("who", ())]
+    yield from ("", table(WAITERS, waiters, width) if waiters else "No session was seen waiting for the row cache.")
+    if query := sql_of(view):
+        yield plain(
+            f"\n{query}\nc copies it. Run it as a user with the rights; it counts, and changes nothing.", keep="\n"
+        )
+    hot = sorted((row for row in children if row.get("sleeps")), key=lambda row: -row["sleeps"])
+    mutexes = "Mutexes guard the row cache here; the steps have their locations."
+    none = mutexes if diagnosis.get("mechanism") == "mutex" else view.latches.get("missing") or "No child latch slept."
+    yield from ("", table(CHILDREN, hot[:MOST_ROWS], width) if hot else plain(none))
+    below = "  {cache} #{subordinate}"
+    named = [row if row.get("subordinate") is None else {**row, "cache": below.format_map(row)} for row in caches]
+    used = sorted(named, key=lambda row: -(row.get("gets") or 0.0))[:MOST_ROWS]
+    yield from ("", table(CACHES, used, width) if used else plain(view.caches.get("missing") or "No cache was used."))
 
 
 # The state, and what answers and keys do to it.
+
+MOVES = {
+    "up": (-1.0, 0),
+    "down": (1.0, 0),
+    "home": (-inf, 0),
+    "end": (inf, 0),
+    "page up": (0.0, -1),
+    "page down": (0.0, 1),
+}
+"""Key → rows or lines, and screens."""
+KEYS = {
+    True: "Enter open  / filter  r refresh  q quit",
+    False: "Esc back  c copy SQL  r refresh  q quit",
+}
+"""The last line: in the fleet, and in a database."""
 
 
 @dataclass
@@ -283,18 +270,15 @@ class State:
     database: str | None = None
     """The open one. None: the fleet."""
     view: View | None = None
-    part: str = "chain"
-    orders: dict[str, str] = field(default_factory=lambda: {part: headings[0] for part, headings in ORDERS.items()})
-    at: dict[str, int] = field(default_factory=dict)
-    """Part → the row of the cursor, or the first line shown."""
+    at: int = 0
+    """The first line of its page that is shown."""
     chosen: str | None = None
     """The database that the cursor stays on."""
     filter: str = ""
     typing: bool = False
     copied: str | None = None
     telling: bool = False
-    """Until the next key, what was copied stands below the rows."""
-    paused: bool = False
+    """Until the next key, what was copied stands below the page."""
     due: float = 0.0
     asked: set[str | None] = field(default_factory=set)
     taken: str = ""
@@ -302,34 +286,16 @@ class State:
     ended: bool = False
 
     @property
-    def shown(self) -> str:
-        """The part on the screen."""
-        return FLEET if self.database is None else self.part
+    def rows(self) -> Sequence[Json]:
+        """The databases that pass the filter, the worst first."""
+        found = [row for row in self.databases if self.filter.lower() in row["name"].lower()]
+        ranks = {state: place for place, state in enumerate(STATES)}
+        return sorted(found, key=lambda row: (ranks.get(row["state"], ranks["No data"]), row["name"]))
 
-    def rows(self) -> Sequence[Any]:
-        """The rows of the part on the screen, in order: JSON for a table, else lines of text."""
-        view, part = self.view, self.shown
-        if part == FLEET:
-            found = [row for row in self.databases if self.filter.lower() in row["name"].lower()]
-        elif view is None:
-            return ()
-        elif part in TEXTS:
-            return list(TEXTS[part](view).wrap(get_console(), self.size[0]))
-        elif part == "waiters":  # sessions that hang first, then sampled ones
-            hang = "{hanging} hang, {longest_seconds:.0f} s"
-            hanging = [{**row, "module": hang.format_map(row)} for row in view.diagnosis.get("waiting", ())]
-            return [*hanging, *view.diagnosis.get("who", ())]
-        elif part == "children":
-            found = [row for row in view.latches.get("children", ()) if row.get("gets") or row.get("sleeps")]
-        else:
-            found = view.caches.get("caches", [])
-        return sorted(found, key=partial(order, heading=self.orders[part]))
-
-    def cursor(self, rows: Sequence[Any]) -> int:
-        """The row of the cursor. The last line of a text stays at the end of the screen."""
-        if self.shown == FLEET:
-            return next((place for place, row in enumerate(rows) if row["name"] == self.chosen), 0)
-        return max(0, min(self.at.get(self.shown, 0), len(rows) - (room(self) if self.shown in TEXTS else 1)))
+    @property
+    def cursor(self) -> int:
+        """The row of the chosen database."""
+        return next((place for place, row in enumerate(self.rows) if row["name"] == self.chosen), 0)
 
     def take(self, asked: str | None, answer: object) -> None:
         """An answer. After a refusal the last figures stay. Any other error is ours."""
@@ -350,195 +316,125 @@ class State:
         self.telling = False
         if self.typing and (key == "backspace" or (len(key) == 1 and key.isprintable())):
             self.filter = self.filter[:-1] if key == "backspace" else self.filter + key
-            return
-        for keys, _, where, act in KEYS:
-            if key in keys and where in (None, DATABASE if self.database else FLEET):
-                act(self)
-                return
+        elif key == "q":
+            self.ended = True
+        elif key == "r":
+            self.due = 0.0
+        elif key in MOVES:
+            self.move(*MOVES[key])
+        elif self.database is None:
+            self.press_in_fleet(key)
+        elif key in ("escape", "backspace"):
+            self.open(None)
+        elif key == "c":
+            self.copied, self.telling = sql_of(self.view), True
 
-    def move(self, lines: float, pages: int = 0) -> None:
-        """The cursor of a table, or a text. `lines` may be infinite."""
-        rows = self.rows()
-        at = int(max(0, min(self.cursor(rows) + lines + pages * room(self), len(rows) - 1)))
-        self.at[self.shown] = at
-        if self.shown == FLEET and rows:
-            self.chosen = rows[at]["name"]
+    def press_in_fleet(self, key: str) -> None:
+        """Enter opens the database of the cursor; while a filter is typed it ends typing, and Escape ends the filter."""
+        if key == "enter" and not self.typing and self.rows:
+            self.open(self.rows[self.cursor]["name"])
+        elif key == "escape":
+            self.filter = ""
+        self.typing = key == "/"
 
-    def enter(self) -> None:
-        """Open the database under the cursor. After a filter was typed, only end typing."""
-        if not self.typing and (rows := self.rows()):
-            self.database = self.chosen = rows[self.cursor(rows)]["name"]
-            self.view, self.part, self.at, self.trouble, self.due = None, "chain", {}, None, 0.0
-        self.typing = False
+    def open(self, database: str | None) -> None:
+        """One database, or None: the fleet again."""
+        self.chosen = database or self.chosen
+        self.database, self.view, self.at, self.trouble, self.due = database, None, 0, None, 0.0
 
-    def back(self) -> None:
-        """To the fleet. There, to all of it."""
-        if self.database is None:
-            self.filter, self.typing = "", False
-        self.database, self.trouble, self.due = None, None, 0.0
-
-    def turn(self, step: int) -> None:
-        """The next part, or the one before."""
-        self.part = list(PARTS)[(list(PARTS).index(self.part) + step) % len(PARTS)]
-
-    def sort(self) -> None:
-        """The next order of the table on the screen."""
-        if (part := self.shown) in ORDERS:
-            at = ORDERS[part].index(self.orders[part]) + 1
-            self.orders[part] = ORDERS[part][at % len(ORDERS[part])]
-
-    def copy(self) -> None:
-        """The SQL to the clipboard, and below the screen: a terminal does not tell whether it has a clipboard."""
-        self.copied, self.telling = sql_of(self.view), True
-
-    def pause(self) -> None:
-        """Pause, or continue."""
-        self.paused, self.due = not self.paused, 0.0
-
-    def pace(self, times: float) -> None:
-        """Refresh more or less often: once a second to once a minute."""
-        self.interval, self.due = min(60.0, max(1.0, self.interval * times)), 0.0
+    def move(self, rows: float, screens: int) -> None:
+        """The cursor of the fleet, or the page of a database. `rows` may be infinite."""
+        by = rows + screens * room(self)
+        if self.database is not None:
+            self.at = int(max(0, min(self.at + by, len(page(self)) - room(self))))
+        elif self.rows:
+            self.chosen = self.rows[int(max(0, min(self.cursor + by, len(self.rows) - 1)))]["name"]
 
 
-def put(state: State, **values: Any) -> None:
-    """What a key does that only chooses."""
-    for name, chosen in values.items():
-        setattr(state, name, chosen)
+# The screen, as lines of the terminal.
+
+Lines = list[list[Segment]]
 
 
-KEYS: Sequence[tuple[tuple[str, ...], str, str | None, Callable[[State], None]]] = (
-    (("enter",), "Enter open", FLEET, State.enter),
-    (("/",), "/ filter", FLEET, partial(put, typing=True)),
-    (("escape",), "", FLEET, State.back),
-    (("escape", "backspace"), "Esc back", DATABASE, State.back),
-    *(((str(place),), "", DATABASE, partial(put, part=part)) for place, part in enumerate(PARTS, 1)),
-    (("tab", "right"), "Tab part", DATABASE, partial(State.turn, step=1)),
-    (("shift-tab", "left"), "", DATABASE, partial(State.turn, step=-1)),
-    (("s", "f6"), "s sort", None, State.sort),
-    (("c",), "c copy SQL", DATABASE, State.copy),
-    (("p", " "), "p pause", None, State.pause),
-    (("r", "f5"), "r refresh", None, partial(put, due=0.0)),
-    (("+",), "+- pace", None, partial(State.pace, times=2.0)),
-    (("-",), "", None, partial(State.pace, times=0.5)),
-    (("up",), "", None, partial(State.move, lines=-1)),
-    (("down",), "", None, partial(State.move, lines=1)),
-    (("home",), "", None, partial(State.move, lines=-inf)),
-    (("end",), "", None, partial(State.move, lines=inf)),
-    (("page up",), "", None, partial(State.move, lines=0, pages=-1)),
-    (("page down",), "", None, partial(State.move, lines=0, pages=1)),
-    (("q", "f10", "ctrl-q", "ctrl-c"), "q quit", None, partial(put, ended=True)),
-)
-"""Keys, their words in the last line of the screen, where they work (None: everywhere), and what they do."""
-
-# The screen.
+def laid(part: RenderableType, width: int, at_most: int | None = None) -> Lines:
+    """The first lines of a part."""
+    console = get_console()
+    return console.render_lines(part, console.options.update(width=width, height=None), pad=False)[:at_most]
 
 
-def wrapped(text: Text, state: State, at_most: int = 1) -> list[Text]:
-    """The first lines of a text."""
-    return list(text.wrap(get_console(), state.size[0]))[:at_most]
-
-
-def above(state: State) -> list[Text]:
-    """What is watched and how old its figures are. Of one database its verdict too, and the parts."""
-    lines: list[Text] = []
-    pace = f"{state.taken}  {'PAUSED' if state.paused else f'every {state.interval:g} s'}"
+def above(state: State) -> Lines:
+    """What is watched and how old its figures are. Of one database its verdict too."""
+    width, height = state.size
+    pace, lines = f"{state.taken}  every {state.interval:g} s", Lines()
     if state.database is None:
         count = Counter(row["state"] for row in state.databases)
         bad = count["Critical"] + count["Warning"] + count["Notice"]
         many = "1 database" if len(state.databases) == 1 else f"{len(state.databases)} databases"
-        what = f"{many}, {bad} with a problem, {count['No data']} no data"
-        status = f"{what}  {pace}  {state.where}"
+        status = f"{many}, {bad} with a problem, {count['No data']} no data  {pace}  {state.where}"
         if state.filter or state.typing:
-            lines = wrapped(plain(f"filter: {state.filter}{'_' if state.typing else ''}"), state)
+            lines = laid(plain(f"filter: {state.filter}{'_' if state.typing else ''}"), width, 1)
     else:
-        name = plain(state.database)
-        name.truncate(state.size[0] // 3, overflow="ellipsis")
-        status = f"{name}  {pace}"
+        named = plain(state.database)
+        named.truncate(width // 3, overflow="ellipsis")
+        status = f"{named}  {pace}"
         if (view := state.view) is not None:
             over = (view.diagnosis.get("basis") or {}).get("seconds")
             release, mechanism = view.state.get("release"), view.diagnosis.get("mechanism")
             what = f"{release or 'release unknown'}, {mechanism or 'mechanism unknown'}"
-            status = f"{name}  {what}  {f'over {over:.0f} s' if over else 'no interval yet'}  {pace}"
+            status = f"{named}  {what}  {f'over {over:.0f} s' if over else 'no interval yet'}  {pace}"
             headline = plain(view.diagnosis["headline"], "bold")
-            lines = wrapped(Text("  ").join((severity(view.state), headline)), state, state.size[1] // 5)
+            lines = laid(Text("  ").join((severity(view.state), headline)), width, height // 5)
             if failure := view.state.get("failure"):
-                lines += wrapped(plain(f"Last poll failed: {failure['why']}", "red"), state, 2)
-        tabs = [Text(f" {tab} ", "reverse" if part == state.part else "") for part, tab in PARTS.items()]
-        lines += wrapped(Text(" ").join(tabs), state)
+                lines += laid(plain(f"Last poll failed: {failure['why']}", "red"), width, 2)
     trouble = plain(state.trouble, "bold red") if state.trouble else None
-    return wrapped(trouble or plain(status), state, 2 if trouble else 1) + lines
+    return laid(trouble or plain(status), width, 2 if trouble else 1) + lines
 
 
-def below(state: State) -> list[Text]:
+def below(state: State) -> Lines:
     """The SQL that was copied, or the whole verdict of the database under the cursor. Last, the keys."""
-    places = (None, FLEET if state.database is None else DATABASE)
-    keys = wrapped(Text("  ".join(words for _, words, where, _ in KEYS if words and where in places), "dim"), state)
+    width, height = state.size
+    lines = Lines()
     if state.telling:
         told = f"Copied, if this terminal has a clipboard; else select it here:\n{state.copied}"
         shown = plain(told if state.copied else "No finding here has a confirming query.", "bold", keep="\n")
-        return wrapped(shown, state, state.size[1] // 3) + keys
-    rows = state.rows() if state.database is None else ()
-    return (wrapped(plain(verdict(rows[state.cursor(rows)])), state, state.size[1] // 5) if rows else []) + keys
+        lines = laid(shown, width, height // 3)
+    elif state.database is None and state.rows:
+        lines = laid(plain(verdict(state.rows[state.cursor])), width, height // 5)
+    return lines + laid(Text(KEYS[state.database is None], "dim"), width, 1)
 
 
 def room(state: State) -> int:
-    """How many rows fit between what is above and below."""
-    return max(1, state.size[1] - len(above(state)) - len(below(state)) - (state.shown in TABLES))
+    """How many lines fit between what is above and below; of the fleet, how many rows."""
+    return max(1, state.size[1] - len(above(state)) - len(below(state)) - (state.database is None))
 
 
-def why_empty(state: State) -> str:
-    """Why a table has no rows."""
-    view, part = state.view, state.shown
-    if part == FLEET and state.filter:
-        return f"No database has {state.filter} in its name."
-    if part == FLEET or view is None:
-        return ""
-    if part == "waiters":
-        return "No session was seen waiting for the row cache in the last interval."
-    if part == "children" and view.diagnosis.get("mechanism") == "mutex":
-        return "Mutexes guard the row cache here; the chain (1) has their locations."
-    missing = (view.latches if part == "children" else view.caches).get("missing")
-    return str(missing or "Nothing was used in the last interval.")
+def page(state: State) -> Lines:
+    """All lines of the open database."""
+    return laid(Group(*parts(state.view, state.size[0])), state.size[0]) if state.view else []
 
 
-def body(state: State) -> RenderableType:
-    """The rows around the cursor of a table, or the lines of a text."""
-    rows, fit, part = state.rows(), room(state), state.shown
-    at = state.cursor(rows)
-    if part in TEXTS:
-        return Group(*rows[at : at + fit])
-    if not rows:
-        return plain(why_empty(state))
-    first = max(0, min(at - fit // 2, len(rows) - fit))
-    table = Table(box=None, expand=True, padding=(0, 1, 0, 0))
-    for heading in TABLES[part]:
-        told = f"{heading}▾" if heading == state.orders.get(part) else heading
-        table.add_column(
-            told,
-            justify="left" if heading in WORDS else "right",
-            ratio=SHARES.get(heading),
-            max_width=state.size[0] // 3,
-            no_wrap=True,
-        )
-    for place, row in enumerate(rows[first : first + fit], first):
-        table.add_row(*(cell(row, heading) for heading in TABLES[part]), style="reverse" if place == at else "")
-    return table
-
-
-def screen(state: State) -> Layout:
+def screen(state: State) -> SegmentLines:
     """All lines of the terminal."""
-    layout, top, bottom = Layout(), above(state), below(state)
-    parts = (Layout(Group(*top), size=len(top)), Layout(Group(body(state))), Layout(Group(*bottom), size=len(bottom)))
-    layout.split_column(*parts)
-    return layout
+    fit, rows, width = room(state), state.rows, state.size[0]
+    if state.database is not None:
+        lines = page(state)
+        at = max(0, min(state.at, len(lines) - fit))
+        body = lines[at : at + fit]
+    elif rows:
+        first = max(0, min(state.cursor - fit // 2, len(rows) - fit))
+        body = laid(table(FLEET, rows[first : first + fit], width, state.cursor - first), width, fit + 1)
+    else:
+        body = laid(plain(f"No database has {state.filter} in its name." if state.filter else ""), width, fit)
+    top, bottom = above(state), below(state)
+    blank = [[Segment("")]] * (state.size[1] - len(top) - len(body) - len(bottom))
+    return SegmentLines([*top, *body, *blank, *bottom], new_lines=True)
 
 
 # The terminal.
 
-CODES = dict(zip("ABCDEHFZ", ("up", "down", "right", "left", "f5", "home", "end", "shift-tab"), strict=True))
-CODES |= {"1~": "home", "4~": "end", "5~": "page up", "6~": "page down", "15~": "f5", "17~": "f6", "21~": "f10"}
-CHARACTERS = {"\r": "enter", "\n": "enter", "\t": "tab", "\x1b": "escape", "\x7f": "backspace", "\b": "backspace"}
-CHARACTERS |= {"\x03": "ctrl-c", "\x11": "ctrl-q"}
+CODES = dict(zip("ABHF", ("up", "down", "home", "end"), strict=True))
+CODES |= {"1~": "home", "4~": "end", "5~": "page up", "6~": "page down"}
+CHARACTERS = {"\r": "enter", "\n": "enter", "\x1b": "escape", "\x7f": "backspace", "\b": "backspace", "\x03": "q"}
 TYPED = re.compile(r"\x1b(?:\[\[?|O)(?:1;\d+(?=[A-Z]))?([\d;]*[A-Za-z~])|(.)", re.DOTALL)
 UNFINISHED = re.compile(r"\x1b(\[[\d;]*|O)?$")
 """The begin of a key that a slow line delivers in parts. Alone it is Escape."""
@@ -549,7 +445,7 @@ def typed(seconds: float) -> list[str]:
     text = ""
     while select.select([sys.stdin], [], [], seconds)[0]:
         if not (read := os.read(sys.stdin.fileno(), 4096)):
-            return ["ctrl-c"]
+            return ["q"]
         text += read.decode(errors="ignore")
         if not UNFINISHED.search(text):
             break
@@ -564,7 +460,6 @@ def keyboard() -> Iterator[None]:
     try:
         tty.setcbreak(sys.stdin)
         mode = termios.tcgetattr(sys.stdin)
-        mode[0] &= ~termios.IXON  # else Ctrl-S would stop the screen, and Ctrl-Q not arrive
         mode[3] &= ~termios.ISIG
         termios.tcsetattr(sys.stdin, termios.TCSANOW, mode)
         yield
@@ -573,19 +468,19 @@ def keyboard() -> Iterator[None]:
 
 
 def watch(source: Source, where: str, interval: float) -> None:
-    """Show the source until the user ends it. `interval`: seconds between two looks."""
+    """Show the source until the user ends it. `interval`: seconds between two requests."""
     console, answers = get_console(), SimpleQueue[tuple[str | None, object]]()
     state = State(where, interval, (console.width, console.height))
     with keyboard(), Live(console=console, screen=True, auto_refresh=False, redirect_stdout=False) as live:
-        changed, told = True, list(commands(None))
+        changed, offered = True, list(commands(None))
         while not state.ended:
-            changed |= told != (told := list(commands(state.view)))  # a command that has grown too old goes by itself
+            changed |= offered != (offered := list(commands(state.view)))  # one that has grown too old goes by itself
             if changed:
                 live.update(screen(state), refresh=True)
             now = time.monotonic()
             if now >= state.due and state.database not in state.asked and not state.telling:
                 state.asked.add(state.database)
-                state.due = inf if state.paused else now + state.interval
+                state.due = now + state.interval
                 Thread(target=ask, args=(source, state.database, answers), daemon=True).start()
             pressed, size = typed(0.1), (console.width, console.height)
             changed = bool(pressed) or not answers.empty() or size != state.size

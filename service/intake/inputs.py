@@ -107,24 +107,14 @@ def log_reader(head: bytes) -> Read | None:
     return alert.read if alert.looks_like_alert_log(head) else None
 
 
-def read_log(read: Read, stream: IO[bytes], name: str, window: Window = EVERYTHING) -> Delta:
-    """The Delta of a log. `name` is its display name. Raises InputError."""
-    try:
-        return read(stream, name, window.since, window.until)
-    except (OSError, EOFError, zlib.error) as error:
-        raise damaged(name, error) from None
-
-
 # Streams.
 
 
 class _Rejoined:
-    """A whole stream again whose begin was read already. `told` hears how many bytes of it were taken."""
+    """A whole stream again whose begin was read already. `taken`: bytes that were read of it."""
 
-    def __init__(self, head: bytes, rest: IO[bytes], told: Callable[[int], object]) -> None:
-        self._head, self._rest, self._told = head, rest, told
-        self.taken = 0
-        """Bytes that were read of it."""
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head, self._rest, self.taken = head, rest, 0
 
     def read(self, size: int = -1) -> bytes:
         """At most so many bytes; all of them without a size."""
@@ -133,7 +123,6 @@ class _Rejoined:
         else:
             piece, self._head = self._head + self._rest.read(size), b""
         self.taken += len(piece)
-        self._told(self.taken)
         return piece
 
 
@@ -162,19 +151,22 @@ class _Gunzipped:
         return piece
 
 
-def log_in(
-    head: bytes, rest: IO[bytes], name: str, told: Callable[[int], object] = bool
-) -> tuple[Read, IO[bytes]] | None:
-    """The reader of a log and its stream, unpacked if it is gzipped. None if it is no log, or cannot be unpacked."""
-    stream, inner = _Rejoined(head, rest, told), head
+def read_log(head: bytes, rest: IO[bytes], name: str, window: Window = EVERYTHING) -> Delta | None:
+    """What a log says, plain or gzipped. None if it is none, or cannot be unpacked. Raises InputError."""
+    stream, inner = _Rejoined(head, rest), head
     if packed := head.startswith(GZIP):
         try:
             inner = zlib.decompressobj(wbits=31).decompress(head, HEAD_BYTES)
         except zlib.error:
             return None
     reader = log_reader(inner)
-    whole = _Gunzipped(stream, name) if packed else stream
-    return None if reader is None else (reader, cast(IO[bytes], whole))
+    if reader is None:
+        return None
+    whole = cast(IO[bytes], _Gunzipped(stream, name) if packed else stream)
+    try:
+        return reader(whole, name, window.since, window.until)
+    except (OSError, EOFError, zlib.error) as error:
+        raise damaged(name, error) from None
 
 
 CUT = (
@@ -219,54 +211,6 @@ MOST_FILES = 1000
 """The most files that are read of directories below the named one."""
 
 
-@dataclass(slots=True)
-class FolderFiles:
-    """The paths of its files, why others were passed over, and what was read where that is not the directory itself."""
-
-    files: list[str] = field(default_factory=list)
-    passed: list[str] = field(default_factory=list)
-    note: str | None = None
-
-
-def files_of(folder: str) -> FolderFiles:
-    """Its files. Hidden ones are left out. Raises OSError if the directory cannot be read."""
-    found = FolderFiles()
-    homes = [home for home in _homes(folder, found, 0) if home]
-    every = [path for home in homes for path in home]
-    if not homes or os.path.dirname(homes[0][0]) == folder.rstrip(os.sep):
-        found.files = every
-        return found
-    found.files = every[:MOST_FILES]
-    if len(every) > MOST_FILES:
-        found.passed.append(
-            f"only the first {MOST_FILES:,} files below {label(folder)} are read; name its directories one by one"
-        )
-    files = "1 file" if len(found.files) == 1 else f"{len(found.files):,} files"
-    places = "1 directory" if len(homes) == 1 else f"{len(homes):,} directories"
-    found.note = f"{label(folder)} holds directories alone: looked at {files} in {places} below it"
-    return found
-
-
-def _homes(folder: str, found: FolderFiles, depth: int) -> Iterator[list[str]]:
-    """The files of each directory that has some: this one, else those below it."""
-    entries = sorted(
-        (entry for entry in os.scandir(folder) if not entry.name.startswith(".")), key=lambda each: each.name
-    )
-    files = [entry.path for entry in entries if entry.is_file()]
-    yield files
-    for entry in entries:
-        if entry.is_dir() and not files and depth < DEEPEST:
-            try:
-                yield from _homes(entry.path, found, depth + 1)
-            except OSError as error:
-                found.passed.append(f"{label(entry.path)} cannot be read: {error.strerror}")
-        elif not entry.is_file():
-            within = "is a folder within a folder; name it to have its files read"
-            found.passed.append(f"{label(entry.path)} {within if entry.is_dir() else 'is neither a file nor a folder'}")
-
-
-LARGE = 16 * MIB
-"""Bytes of a file from which on the reading tells how far it is."""
 LOOKED_THROUGH = 1000
 """Names of a folder that are compared with a missing name."""
 STDIN = "-"
@@ -361,23 +305,21 @@ class InputResults:
 
 
 def diagnose_all(
-    names: Sequence[str],
-    step: Callable[[float, int], object] = lambda done, of: None,
-    window: Window = EVERYTHING,
+    names: Sequence[str], step: Callable[[str], object] = bool, window: Window = EVERYTHING
 ) -> InputResults:
-    """Every file, directory and archive among `names`. `step` receives the number of finished files, with the part of a large
-    one that was read, and of all. `window`: the time of the lines of logs that count.
+    """Every file, directory and archive among `names`. `step` receives the name of each file before it is read. `window`: the
+    time of the lines of logs that count.
     """
     outcome = InputResults(window=window)
     files = [(name, file) for name in names for file in _files(name, outcome)]
     ours = {name: 0 for name, (_, contained) in files if contained}
-    for done, (name, (file, contained)) in enumerate(files):
-        step(done, len(files))
+    for name, (file, contained) in files:
+        shown = "standard input" if file == STDIN else label(file)
+        step(shown)
         before = outcome.read
-        _file(file, contained, outcome, lambda part, done=done: step(done + part, len(files)))  # type: ignore[misc]
+        _file(file, shown, contained, outcome)
         if contained:
             ours[name] += outcome.read - before
-    step(len(files), len(files))
     outcome.errors += [
         UnknownFormat(f"{label(name)} is a directory without {OURS}; give it one")
         for name, read in ours.items()
@@ -386,38 +328,71 @@ def diagnose_all(
     return outcome
 
 
-def diagnose_data(data: bytes, name: str, limits: Limits = LIMITS, window: Window = EVERYTHING) -> InputResults:
+def diagnose_data(data: bytes, name: str, limits: Limits = LIMITS) -> InputResults:
     """The same for bytes already in memory, such as an upload."""
-    outcome = InputResults(window=window)
+    outcome = InputResults()
     _data(data, label(name), outcome, limits)
     return outcome
 
 
 def _files(name: str, outcome: InputResults) -> Iterator[tuple[str, bool]]:
-    """The input itself, or the files of a directory, each with whether it came from one. Hidden files are left out."""
+    """The input itself, or the files of a directory, each with whether it came from one."""
     if name == STDIN or not os.path.isdir(name):
         yield name, False
         return
     try:
-        found = files_of(name)
+        found = files_of(name, outcome)
     except OSError as error:
         outcome.errors.append(InputError(f"{label(name)} cannot be read: {error.strerror}; {READABLE}"))
         return
-    outcome.passed += found.passed
-    outcome.notes += [found.note] if found.note else []
-    if not found.files:
+    if not found:
         outcome.errors.append(UnknownFormat(f"{label(name)} is a directory without files; give it {OURS}"))
-    yield from ((path, True) for path in found.files)
+    yield from ((path, True) for path in found)
 
 
-def _file(name: str, contained: bool, outcome: InputResults, told: Callable[[float], object]) -> None:
-    shown = "standard input" if name == STDIN else label(name)
+def files_of(folder: str, outcome: InputResults) -> list[str]:
+    """Its files, or those below it. Hidden ones are left out. `outcome` gets what is passed over, and what was looked at instead.
+
+    Raises OSError if the directory cannot be read.
+    """
+    homes = [home for home in _homes(folder, outcome.passed, 0) if home]
+    found = [path for home in homes for path in home]
+    if not homes or os.path.dirname(homes[0][0]) == folder.rstrip(os.sep):
+        return found
+    if len(found) > MOST_FILES:
+        outcome.passed.append(
+            f"only the first {MOST_FILES:,} files below {label(folder)} are read; name its directories one by one"
+        )
+        found = found[:MOST_FILES]
+    files = "1 file" if len(found) == 1 else f"{len(found):,} files"
+    places = "1 directory" if len(homes) == 1 else f"{len(homes):,} directories"
+    outcome.notes.append(f"{label(folder)} holds directories alone: looked at {files} in {places} below it")
+    return found
+
+
+def _homes(folder: str, passed: list[str], depth: int) -> Iterator[list[str]]:
+    """The files of each directory that has some: this one, else those below it."""
+    entries = sorted(
+        (entry for entry in os.scandir(folder) if not entry.name.startswith(".")), key=lambda each: each.name
+    )
+    files = [entry.path for entry in entries if entry.is_file()]
+    yield files
+    for entry in entries:
+        if entry.is_dir() and not files and depth < DEEPEST:
+            try:
+                yield from _homes(entry.path, passed, depth + 1)
+            except OSError as error:
+                passed.append(f"{label(entry.path)} cannot be read: {error.strerror}")
+        elif not entry.is_file():
+            within = "is a folder within a folder; name it to have its files read"
+            passed.append(f"{label(entry.path)} {within if entry.is_dir() else 'is neither a file nor a folder'}")
+
+
+def _file(name: str, shown: str, contained: bool, outcome: InputResults) -> None:
     try:
         with _opened(name) as stream:
-            size = 0 if name == STDIN else os.stat(name).st_size
             head = stream.read(HEAD_BYTES)
-            part: Callable[[int], object] = lambda taken: told(min(taken / size, 1)) if size > LARGE else None  # noqa: E731
-            if log := _log(head, stream, shown, outcome.window, part):
+            if log := read_log(head, stream, shown, outcome.window):
                 outcome.diagnosed += _diagnosed((log,), shown)
                 outcome.read += 1
                 return
@@ -426,14 +401,6 @@ def _file(name: str, contained: bool, outcome: InputResults, told: Callable[[flo
         outcome.failed(error, contained and isinstance(error, TooLarge))
     else:
         _data(data, shown, outcome, LIMITS, contained)
-
-
-def _log(
-    head: bytes, rest: IO[bytes], shown: str, window: Window, told: Callable[[int], object] = bool
-) -> Delta | None:
-    """What a log says, plain or gzipped. None if it is none. `told` hears how many bytes were taken. Raises InputError."""
-    found = log_in(head, rest, shown, told)
-    return None if found is None else read_log(*found, shown, window)
 
 
 @contextmanager
@@ -550,9 +517,9 @@ def _changes(data: bytes, name: str, window: Window, *, strict: bool) -> tuple[D
     if looks_like_report(data):
         file = opened(data, name)
         beside = file.rest.encode()
-        log = _log(beside[:HEAD_BYTES], io.BytesIO(beside[HEAD_BYTES:]), name, window) if beside.strip() else None
+        log = read_log(beside[:HEAD_BYTES], io.BytesIO(beside[HEAD_BYTES:]), name, window) if beside.strip() else None
         return (*((log,) if log else ()), *read_opened(file, name))
-    if log := _log(data[:HEAD_BYTES], io.BytesIO(data[HEAD_BYTES:]), name, window):
+    if log := read_log(data[:HEAD_BYTES], io.BytesIO(data[HEAD_BYTES:]), name, window):
         return (log,)
     if not data.strip():
         raise EmptyFile(f"{name} is empty; give it {OURS}")

@@ -1,6 +1,6 @@
 """Uploaded reports: read and diagnosed as on the command line, then kept under the SHA-256 of their content.
 
-All that reads a file, also one that is kept, runs in the process of `worker`.
+All that reads a file, also one that is kept, runs in the process of WORKER.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from rules.model import Diagnosis
 from service.intake.archives import LIMITS, Limits, TooLarge, label, mib
 from service.intake.incident import Incident, Story, incident, story, under_one_name
 from service.intake.inputs import Bars, InputResults, diagnose_data, figures, short_names
-from service.intake.worker import WORKER, Worker
+from service.intake.worker import WORKER
 from service.store.episodes import EpisodePage
 from service.store.reports import Reports, StoredReportSummary
 
@@ -80,8 +80,8 @@ class Upload:
 class Uploads:
     """Accepts reports and returns them."""
 
-    def __init__(self, reports: Reports, max_bytes: int, worker: Worker = WORKER) -> None:
-        self._reports, self._worker = reports, worker
+    def __init__(self, reports: Reports, max_bytes: int) -> None:
+        self._reports = reports
         self.max_bytes = max_bytes
         self._limits = Limits(per_input=min(LIMITS.per_input, 4 * max_bytes), total=8 * max_bytes, members=200)
 
@@ -90,7 +90,7 @@ class Uploads:
         for file in files:
             if len(file.data) > self.max_bytes:
                 raise TooLarge(f"{label(file.name)} is more than {mib(self.max_bytes)} MiB; see reports.max_bytes")
-        read = self._worker.run(_names(files), _read, files, self._limits, who)
+        read = WORKER.run(_names(files), _read, files, self._limits, who)
         return [self._keep(*found, file.data) for file, found in zip(files, read, strict=True)]
 
     def get(self, id: str) -> Upload | None:
@@ -114,7 +114,7 @@ class Uploads:
         files = [File(found[0].name, body) for found, body in kept if found is not None and body is not None]
         if not kept or len(files) < len(kept):
             return None
-        return self._worker.run(_names(files), _again, files, self._limits, told)
+        return WORKER.run(_names(files), _again, files, self._limits, told)
 
     def story(self, ids: Sequence[str]) -> Story | None:
         """Several kept reports as one incident; see again."""

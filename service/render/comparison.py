@@ -6,7 +6,7 @@ from textwrap import wrap
 from rules.comparison.changes import Comparison, FigureChange, Side
 from rules.formatting import percent, rough
 from service.escape import inline, row, visible
-from service.render.parts import LINE_WIDTH
+from service.render.parts import LINE_WIDTH, columns
 
 Cells = tuple[str, str, str, str, str, str]
 HEADER: Cells = ("figure", "before", "after", "unit", "factor", "verdict")
@@ -16,17 +16,9 @@ RIGHT = (1, 2, 4)
 
 def as_text(comparison: Comparison) -> str:
     """The sentence, the limits of the comparison, the sides, the changes as a table, the rest in a line."""
-    table = [HEADER, *rows(comparison)]
-    widths = [max(len(row[column]) for row in table) for column in range(len(HEADER))]
+    changed = list(rows(comparison))
     lines = [comparison.sentence, *_warnings(comparison), "", *_sides(comparison), ""]
-    if len(table) > 1:
-        lines += [
-            "  ".join(
-                cell.rjust(w) if i in RIGHT else cell.ljust(w)
-                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in table
-        ]
+    lines += columns([HEADER, *changed], RIGHT) if changed else []
     for remark in map(visible, _remarks(comparison)):
         lines += wrap(remark, LINE_WIDTH.get(), subsequent_indent="    ", break_on_hyphens=False) or [""]
     return "\n".join(map(visible, lines))
@@ -44,11 +36,6 @@ def as_markdown(comparison: Comparison) -> str:
 def rows(comparison: Comparison) -> Iterator[Cells]:
     """One row for each figure that changed, in the order of the Comparison."""
     yield from (cells(change) for change in comparison.changes if change.verdict == "changed")
-
-
-def unchanged(comparison: Comparison) -> list[FigureChange]:
-    """Known figures that did not change, or by no more than chance or the usual variation."""
-    return [change for change in comparison.changes if change.verdict in ("within noise", "within the usual")]
 
 
 def cells(change: FigureChange) -> Cells:

@@ -8,7 +8,7 @@ from rules.explain.story import LABELS, as_sure
 from rules.model import Confidence
 from service.escape import inline, row, visible
 from service.intake.incident import Incident, Moment
-from service.render.parts import wrapped
+from service.render.parts import columns, wrapped
 
 HEADINGS = ("when", "where", "what")
 CLOCKS = {"host": "the host's clock", "UTC": "the databases' clock, in UTC"}
@@ -100,10 +100,7 @@ def _text(incident: Incident) -> Iterator[str]:
     yield from (line for label, words in incident_advice(incident) for line in wrapped(f"{label}: {words}"))
     yield from wrapped(f"{len(incident.files)} inputs; times are by {CLOCKS[incident.clock]}.")
     yield ""
-    cells = list(_cells(incident))
-    widths = [max((len(line[column]) for line in cells), default=0) for column in range(2)]
-    for at, place, words in cells:
-        yield f"  {at.ljust(widths[0])}  {place.ljust(widths[1])}  {words}"
+    yield from (f"  {line}" for line in columns(list(_cells(incident))))
     yield ""
     for label, words in together(incident):
         yield from wrapped(f"{label}: {words}.")

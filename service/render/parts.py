@@ -1,7 +1,7 @@
 """The parts of a Diagnosis that every output writes in the same words: its cost, what to do, what is open."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from textwrap import wrap
@@ -14,6 +14,24 @@ from rules.context import SignalContext
 from rules.explain.story import LABELS, clock, of_finding
 from rules.formatting import compared, percent, sentence
 from rules.grade import counted_in_words
+from rules.hangs.model import Blockers, WaitChain
+from rules.hangs.words import (
+    ACTION,
+    CHECK,
+    EMERGENCY_NOTICE,
+    LEFT_ALONE,
+    ONLY_IF,
+    entry_of,
+    entry_words,
+    heading,
+    not_shown,
+    queries,
+    remarks,
+    shown_first,
+    to_find,
+    tree,
+    why_no_command,
+)
 from rules.logs import NAMES
 from rules.model import Confidence, Diagnosis, DiagnosisBasis, Finding, Logged, RuledOut, Severity, Step
 from rules.remedy import NOT_TIME, PLATFORMS, PlatformStep, PredictedEffect, RemedyStep, Texts, where
@@ -31,23 +49,17 @@ WITH_MINUTES = 120
 """Intervals of this many seconds and more have their minutes beside them."""
 TIED = "\N{NO-BREAK SPACE}"
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|×|s|ms|h|min)(?:\W|$))")
-"""Reasons that rule a cause out without a number: it belongs to other releases, or to a surface this instance lacks."""
 OF_A_FINDING = ("cause", "confirming query", "remedy", "references")
 """Steps that repeat for the first finding what every output says of each finding."""
 HANG = ("waiting now", "blocker", "library cache")
 """Steps that come before all others: who hangs behind whom, and what not to kill."""
 
 
-def how_sure(finding: Finding, *, whole: bool = True) -> str:
-    """Severity, and what `confidence_in` says."""
-    return f"severity {finding.severity}, {confidence_in(finding, whole=whole)}"
-
-
-def confidence_in(finding: Finding, *, whole: bool) -> str:
-    """Confidence, and what the cause is founded on; with how often such findings were right if `whole`."""
+def how_sure(finding: Finding) -> str:
+    """Severity, confidence with how often such findings were right, and what the cause is founded on."""
     founded = f"; the cause {FOUNDED_ON[finding.status]}" if finding.status else ""
-    counted = f" ({counted_in_words(finding.reliability)})" if whole and finding.reliability else ""
-    return f"confidence {finding.confidence}{counted}{founded}"
+    counted = f" ({counted_in_words(finding.reliability)})" if finding.reliability else ""
+    return f"severity {finding.severity}, confidence {finding.confidence}{counted}{founded}"
 
 
 def why_low(finding: Finding) -> str | None:
@@ -73,6 +85,13 @@ def wrapped(words: str, indent: str = "") -> list[str]:
     return [line.replace(TIED, " ") for line in lines]
 
 
+def columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """Rows as lines of a table, which is never wrapped, so that it can be searched and sorted. `right`: columns of numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = [f"{'>' if place in right else '<'}{width}" for place, width in enumerate(widths)]
+    return ["  ".join(map(format, row, sides)).rstrip() for row in rows]
+
+
 def circumstances(diagnosis: Diagnosis, *, log: bool = False) -> str:
     """Release, what guards the row cache, and the time that the figures, or the lines of a log, cover."""
     release = f"Oracle {diagnosis.release}" if diagnosis.release else "release unknown"
@@ -83,7 +102,7 @@ def circumstances(diagnosis: Diagnosis, *, log: bool = False) -> str:
 
 def _interval(basis: DiagnosisBasis) -> str:
     """What the figures cover, with its begin, its end and its minutes, as far as they are known."""
-    words = str(basis_of(basis))
+    words = str(Basis(basis.kind, basis.begin, basis.end, basis.seconds))
     if basis.kind != "interval" or basis.begin is None or basis.end is None:
         return words
     same_day = basis.begin.date() == basis.end.date()
@@ -121,11 +140,6 @@ def _logged(event: Logged) -> LoggedLine:
     many = f" ({event.times:,} times{until})" if event.times > 1 else ""
     clock = f"{event.at:%Y-%m-%d %H:%M:%S}" if event.at else "time unknown"
     return LoggedLine(clock, NAMES[event.kind][0], f"{event.text}{many}", event.trace_file)
-
-
-def basis_of(basis: DiagnosisBasis) -> Basis:
-    """The time of a diagnosis, for its words."""
-    return Basis(basis.kind, basis.begin, basis.end, basis.seconds)
 
 
 def titled(finding: Finding) -> str:
@@ -402,3 +416,41 @@ def code_lines(text: str | None, indent: str, *, whole: bool = False) -> list[st
         tied = _QUOTED.sub(lambda quoted: quoted[0].replace(" ", TIED), line)
         lines += [f"{indent}{visible(line)}"] if whole else wrapped(tied, indent)
     return lines
+
+
+# A wait chain as a tree.
+
+BRANCH = "└─ "
+
+
+def tree_parts(blockers: Blockers) -> Iterator[Advice]:
+    """The largest chains as trees, with what may be done."""
+    for chain in shown_first(blockers.chains):
+        yield Advice("Wait chain", heading(chain), kind="heading")
+        held = entry_of(chain, blockers)
+        for line in tree(chain, held):
+            yield Advice("", f"{BRANCH if line.depth else ''}{line.text}", depth=line.depth)
+        yield from (Advice("", words) for words in remarks(chain))
+        if held is not None and (words := entry_words(held)):
+            yield Advice("", words)
+        yield from _ending(chain)
+    yield from (Advice("", words) for words in not_shown(blockers))
+    if blockers.unknown:
+        yield Advice("Nothing more is known", f"{blockers.unknown}.")
+    yield Advice("", f"{LEFT_ALONE} {EMERGENCY_NOTICE}")
+
+
+def _ending(chain: WaitChain) -> Iterator[Advice]:
+    action = chain.action
+    if action is None:
+        yield Advice("", why_no_command(chain))
+        yield from (Advice(to_find(missing), "", missing.query or "", depth=1) for missing in queries(chain))
+        return
+    yield Advice(ACTION, f"First {action.first}.")
+    yield Advice(CHECK, "", action.check, depth=1)
+    yield Advice(ONLY_IF.format(action.still), "", action.command, "command", 1)
+    yield Advice("Where", f"{action.where}.", depth=1)
+    yield Advice("Risk", f"{action.risk}.", depth=1)
+    yield Advice("Why this session", f"{action.why_safe}.", depth=1)
+    for each in action.then:
+        yield Advice(f"Then, if {each.when}", f"Risk: {each.risk}.", each.command, "command", 1)

@@ -1,19 +1,16 @@
-"""Studies for people: the result of each as a page of sentences, tables and charts, and that page as text."""
+"""Studies for people: the result of each as a page of sentences and tables, and that page as text."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from math import floor, log10
 from textwrap import wrap as wrapped
 from typing import Any
 
 from rules.formatting import number, rough
 from rules.studies.cpu import CpuStudy
-from rules.studies.parallel import NOTHING, ParallelStudy, TimerPoint, TimerStudy
+from rules.studies.parallel import NOTHING, ParallelStudy, TimerStudy
 from rules.studies.partitions import (
     AS_GOOD,
     FARTHEST,
-    PartitionCell,
     PartitionErrors,
     PartitionSetting,
     PartitionStudy,
@@ -21,7 +18,7 @@ from rules.studies.partitions import (
 )
 from rules.studies.scaling import BENT, HeldOut, LikeForLike, ScalingGroup, ScalingStudy
 
-# The common form of every study: an answer, sentences, tables and charts. Text and HTML draw the same page.
+# The common form of every study: an answer, sentences and tables.
 
 HUGE = 1e8
 """From here on a number is written with its power of ten."""
@@ -37,55 +34,15 @@ class StudyTable:
     words: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class StudyCurve:
-    """A named curve through points (x, y), ordered by x."""
-
-    name: str
-    points: tuple[tuple[float, float], ...]
+Columns = Mapping[str, Callable[[Any], str]]
+"""Heading → what stands below it for a row."""
 
 
-@dataclass(frozen=True, slots=True)
-class StudyLines:
-    """A chart of curves over one axis. A logarithmic axis leaves out values that are not positive."""
-
-    title: str
-    x: str
-    curves: tuple[StudyCurve, ...]
-    log_x: bool = False
-    log_y: bool = False
-
-    @property
-    def points(self) -> list[tuple[float, float]]:
-        """Every point that can be drawn."""
-        return [point for curve in self.curves for point in self.drawn(curve)]
-
-    def drawn(self, curve: StudyCurve) -> list[tuple[float, float]]:
-        """The points of a curve that its axes can show."""
-        return [(x, y) for x, y in curve.points if (x > 0 or not self.log_x) and (y > 0 or not self.log_y)]
-
-    def span_y(self) -> tuple[float, float]:
-        """The ends of the vertical axis: from 0, or powers of ten if it is logarithmic."""
-        values = [y for _, y in self.points]
-        top = max(values)
-        if not self.log_y:
-            return 0.0, round_up(top)
-        low, high = floor(log10(min(values))), -floor(-log10(top))
-        return 10.0**low, 10.0 ** max(high, low + 1)
-
-    def place(self, x: float, y: float) -> tuple[float, float]:
-        """The position of a point, both coordinates from 0 to 1."""
-        (low, high), xs = self.span_y(), [each for each, _ in self.points]
-        return _fraction(x, min(xs), max(xs), self.log_x), _fraction(y, low, high, self.log_y)
-
-
-@dataclass(frozen=True, slots=True)
-class StudyBars:
-    """A bar for each name; values are not negative."""
-
-    title: str
-    unit: str
-    amounts: tuple[tuple[str, float], ...]
+def table_of(title: str, columns: Columns, rows: Sequence[object], words: int = 1) -> StudyTable:
+    """A table with a line for each row."""
+    return StudyTable(
+        title, tuple(columns), tuple(tuple(cell(row) for cell in columns.values()) for row in rows), words
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +52,13 @@ class StudyPage:
     title: str
     answer: str
     findings: tuple[str, ...]
-    parts: tuple[StudyTable | StudyLines | StudyBars, ...]
+    tables: tuple[StudyTable, ...]
     limits: tuple[str, ...]
     """What the figures do not say."""
 
 
 def share(value: float | None) -> str:
-    """A share in percent: two decimals, or three digits below one percent. Empty if unknown."""
+    """A share in percent: two decimals, or three digits below one percent. A dash if unknown."""
     if value is None:
         return "–"
     percent = value * 100
@@ -110,14 +67,14 @@ def share(value: float | None) -> str:
     return "0 %" if percent == 0 else f"{percent:.2f} %" if abs(percent) >= 1 else f"{percent:.3g} %"
 
 
-def figure(value: float | None, unit: str = "") -> str:
-    """A number to three digits with its unit. Empty if unknown."""
-    return "–" if value is None else f"{tick(value)} {unit}".rstrip()
+def figure(value: float | None) -> str:
+    """A number to three digits. A dash if unknown."""
+    return "–" if value is None else rough(value) if abs(value) < HUGE else f"{value:.3g}"
 
 
-def tick(value: float) -> str:
-    """A number to three digits, short enough for any axis."""
-    return rough(value) if abs(value) < HUGE else f"{value:.3g}"
+def two(value: float | None) -> str:
+    """A number with two decimals. A dash if unknown."""
+    return "–" if value is None else f"{value:.2f}"
 
 
 def duration(seconds: float) -> str:
@@ -129,23 +86,23 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1e9:.3g} ns"
 
 
-def round_up(value: float) -> float:
-    """The next round number, so that little of an axis stays empty."""
-    if value <= 0:
-        return 1.0
-    power: float = 10.0 ** floor(log10(value))
-    return next(
-        step * power for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= value * (1 - 1e-12)
-    )
-
-
-def _fraction(value: float, low: float, high: float, logarithmic: bool) -> float:
-    if logarithmic:
-        value, low, high = log10(value), log10(low), log10(high)
-    return 0.5 if high == low else (value - low) / (high - low)
-
-
 # The study of processor counters as a page.
+
+
+CPU: Columns = {
+    "instructions per cycle": lambda study: two(study.ipc),
+    "cycles per instruction": lambda study: two(study.cycles_per_instruction),
+    "stalled cycles per instruction": lambda study: two(study.stalled_per_instruction),
+    "frontend cycles idle": lambda study: share(study.frontend_idle),
+    "backend cycles idle": lambda study: share(study.backend_idle),
+    "cache references that miss": lambda study: share(study.cache_miss_ratio),
+    "cache misses per 1,000 instructions": lambda study: two(study.misses_per_thousand),
+    "backend stalls per cache miss, cycles": lambda study: figure(study.cycles_per_miss),
+    "backend stalls per cache miss, ns": lambda study: figure(study.nanoseconds_per_miss),
+    "frequency, GHz": lambda study: two(study.gigahertz),
+    "CPUs used": lambda study: two(study.cpus_used),
+    "1,000 instructions take, ns": lambda study: figure(study.nanoseconds_per_thousand),
+}
 
 
 def cpu_page(study: CpuStudy) -> StudyPage:
@@ -156,49 +113,15 @@ def cpu_page(study: CpuStudy) -> StudyPage:
         f"{study.ipc:.2f} instructions per cycle{stalled}: an instruction takes {study.cycles_per_instruction:.2f} cycles, "
         f"and the same code holds a latch {study.cycles_per_instruction:.1f} times as long as at one per cycle."
     )
-    bars = [
-        (name, value * 100)
-        for name, value in (
-            ("frontend idle", study.frontend_idle),
-            ("backend idle", study.backend_idle),
-            ("cache references that miss", study.cache_miss_ratio),
-        )
-        if value is not None
-    ]
-    chart = (StudyBars("Idle cycles and cache misses", "%", tuple(bars)),) if bars else ()
+    counters = [(name, f"{value:,.0f}") for name, value in study.counters.items()]
+    known = [(name, value) for name, cell in CPU.items() if (value := cell(study)) != "–"]
     return StudyPage(
         "Processor counters",
         answer,
         tuple(_cpu_findings(study)),
-        (StudyTable("Counters and results", ("figure", "value"), tuple(_rows(study))), *chart),
+        (StudyTable("Counters and results", ("figure", "value"), (*counters, *known)),),
         tuple(_cpu_limits(study)),
     )
-
-
-def _rows(study: CpuStudy) -> Iterator[tuple[str, str]]:
-    yield from ((name, f"{value:,.0f}") for name, value in study.counters.items())
-    yield from (
-        row
-        for row in (
-            ("instructions per cycle", f"{study.ipc:.2f}"),
-            ("cycles per instruction", f"{study.cycles_per_instruction:.2f}"),
-            ("stalled cycles per instruction", _two(study.stalled_per_instruction)),
-            ("frontend cycles idle", share(study.frontend_idle)),
-            ("backend cycles idle", share(study.backend_idle)),
-            ("cache references that miss", share(study.cache_miss_ratio)),
-            ("cache misses per 1,000 instructions", _two(study.misses_per_thousand)),
-            ("backend stalls per cache miss, cycles", figure(study.cycles_per_miss)),
-            ("backend stalls per cache miss, ns", figure(study.nanoseconds_per_miss)),
-            ("frequency, GHz", _two(study.gigahertz)),
-            ("CPUs used", _two(study.cpus_used)),
-            ("1,000 instructions take, ns", figure(study.nanoseconds_per_thousand)),
-        )
-        if row[1] != "–"
-    )
-
-
-def _two(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
 
 
 def _cpu_findings(study: CpuStudy) -> Iterator[str]:
@@ -237,7 +160,16 @@ def _cpu_limits(study: CpuStudy) -> Iterator[str]:
 
 # The study of parallel work as a page.
 
-PARALLEL_HEADINGS = ("row", "workers", "before", "after", "speed-up", "published", "per worker", "serial share")
+PARALLEL: Columns = {
+    "row": lambda row: str(row.name),
+    "workers": lambda row: f"{row.workers:,.0f}",
+    "before": lambda row: number(row.before),
+    "after": lambda row: number(row.after),
+    "speed-up": lambda row: two(row.speed_up),
+    "published": lambda row: "–" if row.published is None else f"{row.published:g} {'yes' if row.agrees else 'NO'}",
+    "per worker": lambda row: share(row.efficiency),
+    "serial share": lambda row: share(row.serial_share),
+}
 
 
 def parallel_page(study: ParallelStudy) -> StudyPage:
@@ -253,26 +185,7 @@ def parallel_page(study: ParallelStudy) -> StudyPage:
         "Parallel work",
         answer,
         tuple(_parallel_findings(study)),
-        (
-            StudyTable(
-                "By Amdahl's law",
-                PARALLEL_HEADINGS,
-                tuple(
-                    (
-                        row.name,
-                        f"{row.workers:,.0f}",
-                        number(row.before),
-                        number(row.after),
-                        f"{row.speed_up:.2f}",
-                        "–" if row.published is None else f"{row.published:g} {'yes' if row.agrees else 'NO'}",
-                        share(row.efficiency),
-                        share(row.serial_share),
-                    )
-                    for row in study.rows
-                ),
-            ),
-            StudyBars("Speed-up", "times", tuple((row.name, row.speed_up) for row in study.rows)),
-        ),
+        (table_of("By Amdahl's law", PARALLEL, study.rows),),
         tuple(_parallel_limits(study)),
     )
 
@@ -314,9 +227,16 @@ def _parallel_limits(study: ParallelStudy) -> Iterator[str]:
 
 # The study of partitions and batches as a page.
 
-PARTITION_HEADINGS = (
-    "partitions", "batch", "measured", "repeats ±", "from 4 corners", "error", "from all cells", "fitted"
-)  # fmt: skip
+PARTITIONS: Columns = {
+    "partitions": lambda cell: str(cell.partitions),
+    "batch": lambda cell: str(cell.batch),
+    "measured": lambda cell: f"{cell.throughput:,.0f}",
+    "repeats ±": lambda cell: share(cell.spread),
+    "from 4 corners": lambda cell: f"{cell.from_corners:,.0f}",
+    "error": lambda cell: "–" if cell.corner else f"{cell.error * 100:+.1f} %",
+    "from all cells": lambda cell: f"{cell.from_all:,.0f}",
+    "fitted": lambda cell: "corner" if cell.corner else "column" if cell.column else "",
+}
 
 
 def partitions_page(study: PartitionStudy) -> StudyPage:
@@ -326,22 +246,8 @@ def partitions_page(study: PartitionStudy) -> StudyPage:
         f"Take {_named(chosen)}: {_interval(chosen)} per second, as good as any measured setting (within "
         f"{(1 - AS_GOOD) * 100:.0f} %) with the fewest items kept aside.",
         tuple(_partition_findings(study)),
-        (
-            StudyTable("Throughput per second", PARTITION_HEADINGS, tuple(_cells(study.cells)), words=0),
-            StudyLines(
-                "Measured throughput",
-                "batch",
-                tuple(_partition_curves(study, lambda cell: cell.throughput)),
-                log_x=True,
-            ),
-            StudyLines(
-                "Predicted from the four corners",
-                "batch",
-                tuple(_partition_curves(study, lambda cell: cell.from_corners)),
-                log_x=True,
-            ),
-        ),
-        tuple(_limits(study)),
+        (table_of("Throughput per second", PARTITIONS, study.cells, words=0),),
+        tuple(_partition_limits(study)),
     )
 
 
@@ -361,7 +267,7 @@ def _partition_findings(study: PartitionStudy) -> Iterator[str]:
             yield f"Asked: {_named(asked)}: {_interval(asked)} per second."
     for errors in (study.corners, study.columns):
         if errors is not None and errors.predicted:
-            yield _told(errors)
+            yield _errors(errors)
     chosen, best = study.recommended, study.best
     if chosen.measured is not None:
         yield f"Measured there: {chosen.measured:,.0f} per second."
@@ -372,7 +278,7 @@ def _partition_findings(study: PartitionStudy) -> Iterator[str]:
         yield f"Repeats of a setting scatter by up to {share(max(spreads))} (standard deviation); no prediction beats that."
 
 
-def _told(errors: PartitionErrors) -> str:
+def _errors(errors: PartitionErrors) -> str:
     return (
         f"Fitted on {len(errors.fitted)} cells ({', '.join(f'{p}x{b}' for p, b in errors.fitted)}) the other {errors.predicted} "
         f"are predicted with a median error of {share(errors.median)}, 90 % of them within {share(errors.p90)}, at most "
@@ -380,29 +286,7 @@ def _told(errors: PartitionErrors) -> str:
     )
 
 
-def _cells(cells: tuple[PartitionCell, ...]) -> Iterator[tuple[str, ...]]:
-    for cell in cells:
-        fitted = "corner" if cell.corner else "column" if cell.column else ""
-        yield (
-            f"{cell.partitions}",
-            f"{cell.batch}",
-            f"{cell.throughput:,.0f}",
-            share(cell.spread),
-            f"{cell.from_corners:,.0f}",
-            "–" if cell.corner else f"{cell.error * 100:+.1f} %",
-            f"{cell.from_all:,.0f}",
-            fitted,
-        )
-
-
-def _partition_curves(study: PartitionStudy, value: Callable[[PartitionCell], float]) -> Iterator[StudyCurve]:
-    for partitions in sorted({cell.partitions for cell in study.cells}):
-        own = [cell for cell in study.cells if cell.partitions == partitions]
-        name = f"{partitions} partition{'' if partitions == 1 else 's'}"
-        yield StudyCurve(name, tuple((float(cell.batch), value(cell)) for cell in own))
-
-
-def _limits(study: PartitionStudy) -> Iterator[str]:
+def _partition_limits(study: PartitionStudy) -> Iterator[str]:
     yield (
         f"No batch outside {study.least_batch} to {study.most_batch} is predicted: the cost of a longer refill was not measured. "
         f"Partitions are predicted up to {study.most_partitions * FARTHEST}."
@@ -428,9 +312,19 @@ SAID = {
     "cheap sleeps": "some misses turn into sleeps, which cost little so far",
     "cannot tell": "too few misses to tell",
 }
-SCALING_HEADINGS = (
-    "N", "per s", "linear", "referen.", "miss/get", "sleep/miss", "spin eff", "hold µs", "held", "spinning", "asleep"
-)  # fmt: skip
+SCALING: Columns = {
+    "N": lambda row: str(row.processes),
+    "per s": lambda row: f"{row.throughput:,.0f}",
+    "linear": lambda row: share(row.linear),
+    "referen.": lambda row: share(row.reference_linear),
+    "miss/get": lambda row: share(row.miss_ratio),
+    "sleep/miss": lambda row: share(row.sleep_ratio),
+    "spin eff": lambda row: share(row.spin_efficiency),
+    "hold µs": lambda row: two(row.hold_us),
+    "held": lambda row: share(row.utilisation),
+    "spinning": lambda row: share(row.spinning),
+    "asleep": lambda row: "< 0.01 %" if row.asleep and row.asleep < 1e-4 else share(row.asleep),
+}
 
 
 def scaling_page(study: ScalingStudy) -> StudyPage:
@@ -438,17 +332,7 @@ def scaling_page(study: ScalingStudy) -> StudyPage:
         "Scaling on one latch",
         " ".join(_answers(study)),
         tuple(_scaling_findings(study)),
-        (
-            *(_table(group) for group in study.groups),
-            StudyLines("Throughput, % of linear", "processes", tuple(_scaling_curves(study, "linear"))),
-            StudyLines("Misses per get, %", "processes", tuple(_scaling_curves(study, "miss_ratio"))),
-            StudyLines(
-                "Sleeps per miss, %, logarithmic, zeros left out",
-                "processes",
-                tuple(_scaling_curves(study, "sleep_ratio")),
-                log_y=True,
-            ),
-        ),
+        tuple(table_of(group.name, SCALING, group.rows, words=0) for group in study.groups),
         tuple(_scaling_limits(study)),
     )
 
@@ -538,36 +422,6 @@ def _full(group: ScalingGroup, saturation: float) -> str:
     )
 
 
-def _table(group: ScalingGroup) -> StudyTable:
-    return StudyTable(
-        group.name,
-        SCALING_HEADINGS,
-        tuple(
-            (
-                f"{row.processes}",
-                f"{row.throughput:,.0f}",
-                share(row.linear),
-                share(row.reference_linear),
-                share(row.miss_ratio),
-                share(row.sleep_ratio),
-                share(row.spin_efficiency),
-                "–" if row.hold_us is None else f"{row.hold_us:.2f}",
-                share(row.utilisation),
-                share(row.spinning),
-                "< 0.01 %" if row.asleep and row.asleep < 1e-4 else share(row.asleep),
-            )
-            for row in group.rows
-        ),
-        words=0,
-    )
-
-
-def _scaling_curves(study: ScalingStudy, name: str) -> Iterator[StudyCurve]:
-    for group in study.groups:
-        values = ((row.processes, getattr(row, name)) for row in group.rows)
-        yield StudyCurve(group.name, tuple((float(n), value * 100) for n, value in values if value is not None))
-
-
 def _scaling_limits(study: ScalingStudy) -> Iterator[str]:
     yield "Nothing is predicted beyond the measured processes: the table does not show how the machine scales there."
     if any(row.hold_us is not None for group in study.groups for row in group.rows):
@@ -580,6 +434,50 @@ def _scaling_limits(study: ScalingStudy) -> Iterator[str]:
     yield (
         "Spinning is processor time that no wait counts: a latch without sleeps is not free. Its share comes from the model, "
         "from how often a get finds the latch held."
+    )
+
+
+# The timer study as a page.
+
+
+POSTED = ("is posted", "any", "no change", "no change")
+
+
+def timer_page(study: TimerStudy) -> StudyPage:
+    before, after, need = study.before, study.after, duration(study.need_seconds)
+    changed = abs(study.factor - 1) > NOTHING
+    times, way = (study.factor, "longer") if study.factor > 1 else (1 / study.factor, "shorter")
+    effect = f"{figure(times)} times {way}"
+    then, now = (duration(each.mean_sleep_seconds) for each in (before, after))
+    answer = (
+        f"A waiter that sleeps on a timer sleeps {then} -> {now} for a need of {need}"
+        f"{f', {effect}' if changed else ': no notable change'}; "
+        "a waiter on a standard exclusive latch: no change."
+    )
+    timed = (
+        (
+            "sleeps on a timer",
+            duration(each.granularity_seconds),
+            duration(each.mean_sleep_seconds),
+            duration(each.constant_need_seconds),
+        )
+        for each in (before, after)
+    )
+    return StudyPage(
+        "Timer granularity",
+        answer,
+        (
+            f"Timed waiter: E = g / (1 - exp(-g/m)) with a mean need m of {need}: "
+            f"g = {duration(before.granularity_seconds)} gives {then}, g = {duration(after.granularity_seconds)} gives {now}.",
+            "Standard exclusive latch: no change. Its holder posts the waiter (since 9.2), so no waiter needs a tick.",
+        ),
+        (StudyTable("Mean sleep", ("waiter", "granularity", "need varies", "need always the same"), (*timed, POSTED)),),
+        (
+            "Valid for waiters that sleep a fixed time and look again. The counters do not show which ones do: ask before you "
+            "make a timer finer for them.",
+            "A finer timer wakes more often; what that costs in processor time is not counted here.",
+            "A need that varies counts as exponential; a constant one gives the other column. Real ones are near these two.",
+        ),
     )
 
 
@@ -598,110 +496,32 @@ def page_of(study: Study) -> StudyPage:
     return pages[study.study](study)
 
 
-# A study as text for a terminal: at most 100 columns, with charts of characters, and only letters in a pipe.
+# A study as text for a terminal: at most 100 columns, and only letters in a pipe.
 
 WIDTH = 100
-MARKS = "ox+*#@%&"
-COLUMNS, LINES = 72, 12
-SCALE = 9
-"""Columns of the upright axis."""
 LONGEST_NAME = 44
 
 
 def as_text(page: StudyPage) -> str:
     """The answer, its basis, and what the figures do not say."""
-    told = [*wrap(page.answer), ""]
-    told += [line for finding in page.findings for line in wrap(finding, "- ", "  ")]
-    for part in page.parts:
-        drawn = (
-            table(part) if isinstance(part, StudyTable) else lines(part) if isinstance(part, StudyLines) else bars(part)
-        )
-        told += ["", *drawn]
+    said = [*wrap(page.answer), ""]
+    said += [line for finding in page.findings for line in wrap(finding, "- ", "  ")]
+    said += [line for part in page.tables for line in ("", *table(part))]
     if page.limits:
-        told += ["", "Limits", *(line for limit in page.limits for line in wrap(limit, "- ", "  "))]
-    return "\n".join(line.rstrip() for line in told)
+        said += ["", "Limits", *(line for limit in page.limits for line in wrap(limit, "- ", "  "))]
+    return "\n".join(line.rstrip() for line in said)
 
 
 def table(part: StudyTable) -> list[str]:
-    rows = [part.headings, *part.rows]
-    rows = [tuple(_short(cell) if i < part.words else cell for i, cell in enumerate(row)) for row in rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(part.headings))]
+    names = [[_short(name) for name in row[: part.words]] for row in (part.headings, *part.rows)]
+    rows = [(*name, *row[part.words :]) for name, row in zip(names, (part.headings, *part.rows), strict=True)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     between = "  " if sum(widths) + 2 * (len(widths) - 1) <= WIDTH else " "
-    laid = [
-        between.join(
-            cell.ljust(width) if i < part.words else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
+    laid = (
+        between.join(f"{cell:{'<' if i < part.words else '>'}{widths[i]}}" for i, cell in enumerate(row))
         for row in rows
-    ]
+    )
     return [*wrap(part.title), *(line[:WIDTH] for line in laid)]
-
-
-def bars(part: StudyBars) -> list[str]:
-    names = [_short(name) for name, _ in part.amounts]
-    wide = max(map(len, names))
-    top = max(value for _, value in part.amounts) or 1.0
-    room = WIDTH - wide - 14
-    return [
-        *wrap(f"{part.title} ({part.unit})"),
-        *(
-            f"{name.ljust(wide)}  {'#' * max(1, round(value / top * room))} {tick(value)}"
-            for name, (_, value) in zip(names, part.amounts, strict=True)
-        ),
-    ]
-
-
-def lines(part: StudyLines) -> list[str]:
-    """The chart: a mark for each point, dots between them, and a legend."""
-    if not part.points:
-        return [*wrap(part.title), "(nothing above zero to draw)"]
-    grid = [[" "] * COLUMNS for _ in range(LINES)]
-    for mark, curve in zip(MARKS, part.curves, strict=False):
-        places = [_cell(part, x, y) for x, y in part.drawn(curve)]
-        for (left, first), (right, last) in pairwise(places):
-            for column in range(left + 1, right):
-                line = round(first + (last - first) * (column - left) / (right - left))
-                grid[line][column] = "." if grid[line][column] == " " else grid[line][column]
-        for column, line in places:
-            grid[line][column] = mark if grid[line][column] in " ." else "="
-    low, high = part.span_y()
-    middle = (low * high) ** 0.5 if part.log_y else (low + high) / 2
-    named = {0: tick(high), LINES // 2: tick(middle), LINES - 1: tick(low)}
-    drawn = [f"{named.get(i, ''):>{SCALE}} |{''.join(cells)}" for i, cells in enumerate(grid)]
-    legend = [f"{mark} {_short(curve.name)}" for mark, curve in zip(MARKS, part.curves, strict=False)]
-    return [
-        *wrap(part.title),
-        *drawn,
-        f"{'':>{SCALE}} +{'-' * COLUMNS}",
-        f"{'':>{SCALE}}  {_axis(part)}",
-        *_legend([*legend, f"({_short(part.x)})"]),
-    ]
-
-
-def _cell(part: StudyLines, x: float, y: float) -> tuple[int, int]:
-    across, up = part.place(x, y)
-    return round(across * (COLUMNS - 1)), round((1 - up) * (LINES - 1))
-
-
-def _axis(part: StudyLines) -> str:
-    """The values of x below their columns, as many as fit."""
-    axis, free = [" "] * (COLUMNS + 8), 0
-    for x in sorted({x for x, _ in part.points}):
-        words, column = tick(x), _cell(part, x, part.points[0][1])[0]
-        if column >= free:
-            axis[column : column + len(words)] = words
-            free = column + len(words) + 1
-    return "".join(axis).rstrip()
-
-
-def _legend(names: Sequence[str]) -> list[str]:
-    """Names side by side. Line breaks only between them."""
-    lines = [""]
-    for name in names:
-        if lines[-1] and len(lines[-1]) + len(name) + 3 > WIDTH - SCALE - 2:
-            lines.append("")
-        lines[-1] += f"   {name}" if lines[-1] else name
-    return [f"{'':>{SCALE}}  {line}" for line in lines]
 
 
 def _short(name: str) -> str:
@@ -713,66 +533,3 @@ def wrap(words: str, indent: str = "", further: str = "") -> list[str]:
     whole = words.replace(" %", "\u00a0%")  # a number stays with its sign
     laid = wrapped(whole, WIDTH, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False)
     return [line.replace("\u00a0", " ") for line in laid]
-
-
-# The timer study as a page.
-
-
-def timer_page(study: TimerStudy) -> StudyPage:
-    before, after, need = study.before, study.after, duration(study.need_seconds)
-    changed = abs(study.factor - 1) > NOTHING
-    times, way = (study.factor, "longer") if study.factor > 1 else (1 / study.factor, "shorter")
-    effect = f"{figure(times)} times {way}"
-    then, now = (duration(each.mean_sleep_seconds) for each in (before, after))
-    answer = (
-        f"A waiter that sleeps on a timer sleeps {then} -> {now} for a need of {need}"
-        f"{f', {effect}' if changed else ': no notable change'}; "
-        "a waiter on a standard exclusive latch: no change."
-    )
-    return StudyPage(
-        "Timer granularity",
-        answer,
-        (
-            f"Timed waiter: E = g / (1 - exp(-g/m)) with a mean need m of {need}: "
-            f"g = {duration(before.granularity_seconds)} gives {then}, g = {duration(after.granularity_seconds)} gives {now}.",
-            "Standard exclusive latch: no change. Its holder posts the waiter (since 9.2), so no waiter needs a tick.",
-        ),
-        (_sleeps(before, after), _chart(study, need)),
-        (
-            "Valid for waiters that sleep a fixed time and look again. The counters do not show which ones do: ask before you "
-            "make a timer finer for them.",
-            "A finer timer wakes more often; what that costs in processor time is not counted here.",
-            "A need that varies counts as exponential; a constant one gives the other column. Real ones are near these two.",
-        ),
-    )
-
-
-def _sleeps(before: TimerPoint, after: TimerPoint) -> StudyTable:
-    timed = (
-        (
-            "sleeps on a timer",
-            duration(each.granularity_seconds),
-            duration(each.mean_sleep_seconds),
-            duration(each.constant_need_seconds),
-        )
-        for each in (before, after)
-    )
-    headings = ("waiter", "granularity", "need varies", "need always the same")
-    return StudyTable("Mean sleep", headings, (*timed, ("is posted", "any", "no change", "no change")))
-
-
-def _chart(study: TimerStudy, need: str) -> StudyLines:
-    ticks = [point.granularity_seconds * 1e3 for point in study.curve]
-    curves = {
-        "need varies": [point.mean_sleep_seconds for point in study.curve],
-        "need always the same": [point.constant_need_seconds for point in study.curve],
-    }
-    return StudyLines(
-        f"Mean sleep of a timed waiter with a need of {need}, in ms",
-        "granularity of the timer, ms",
-        tuple(
-            StudyCurve(name, tuple(zip(ticks, (slept * 1e3 for slept in sleeps), strict=True)))
-            for name, sleeps in curves.items()
-        ),
-        log_x=True,
-    )

@@ -1,9 +1,8 @@
 """Several Diagnoses at a glance: a line for each input, by database in order of time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import combinations
 
 from collectors.model import Delta, Value, text
 from rules.formatting import percent
@@ -67,17 +66,17 @@ def lines(diagnosed: Sequence[DiagnosedInput]) -> list[SummaryLine]:
 
 def groups(diagnosed: Sequence[DiagnosedInput]) -> list[SummaryGroup]:
     """The Diagnoses by database and instance, the worst first. The DB Id decides, not the name."""
-    parts = _parted(diagnosed)
-    shared: dict[str, list[str]] = {}
-    for _, entries in parts:
-        if (dbid := entries[0].change.dbid) is not None:
-            shared.setdefault(dbid, []).append(entries[0].diagnosis.release or "unknown")
-    found = [
-        SummaryGroup(
-            name, tuple(sorted(each, key=_moment)), tuple(filter(None, (_sharing(each, shared), _zones(each))))
-        )
-        for name, each in parts
-    ]
+    placed: list[tuple[_Identity, str, list[DiagnosedInput]]] = []
+    for entry, name in zip(diagnosed, _databases(diagnosed), strict=True):
+        identity = _identity(entry)
+        at = next((place for place, (known, _, _) in enumerate(placed) if _same(known, identity)), None)
+        if at is None:
+            placed.append((identity, name, [entry]))
+        else:
+            known, name, entries = placed[at]
+            both = tuple(b if a is None else a for a, b in zip(known, identity, strict=True))
+            placed[at] = (both, name, [*entries, entry])
+    found = [SummaryGroup(name, tuple(sorted(entries, key=_moment)), _zones(entries)) for _, name, entries in placed]
     return sorted(found, key=lambda group: -worst(entry.diagnosis.severity for entry in group.diagnosed).rank)
 
 
@@ -88,12 +87,12 @@ def _moment(entry: DiagnosedInput) -> datetime:
     return known.replace(tzinfo=None) if known else datetime.max  # noqa: DTZ901
 
 
-def _zones(entries: Sequence[DiagnosedInput]) -> str:
+def _zones(entries: Sequence[DiagnosedInput]) -> tuple[str, ...]:
     """That the order may be wrong, because some times have a zone and some do not."""
     begins = [basis.begin for entry in entries if (basis := entry.diagnosis.basis) and basis.begin]
     if len({begin.tzinfo is None for begin in begins}) < 2:
-        return ""
-    return "reports print the host's local time and captures UTC, so the order of the two may be wrong"
+        return ()
+    return ("reports print the host's local time and captures UTC, so the order of the two may be wrong",)
 
 
 def same_interval(one: DiagnosedInput, other: DiagnosedInput) -> bool:
@@ -109,50 +108,6 @@ def _owner(entry: DiagnosedInput) -> tuple[Value, ...]:
     return (*_identity(entry), entry.diagnosis.release, text(next(iter(rows), {}).get("con_name")))
 
 
-def _sharing(entries: Sequence[DiagnosedInput], shared: Mapping[str, Sequence[str]]) -> str:
-    """That reports of another release have the same DB Id; told with the first of them."""
-    dbid, release = entries[0].change.dbid, entries[0].diagnosis.release
-    releases = list(dict.fromkeys(shared.get(dbid or "", ())))
-    if len(releases) < 2 or release != releases[0]:
-        return ""
-    return f"reports of {len(releases)} releases share DB Id {dbid}, so each release is read as a database of its own"
-
-
-def _parted(diagnosed: Sequence[DiagnosedInput]) -> list[tuple[str, list[DiagnosedInput]]]:
-    """The inputs of each database and instance with its name, and by release where two releases have the same time."""
-    placed: list[tuple[_Identity, str, list[DiagnosedInput]]] = []
-    for entry, name in zip(diagnosed, _databases(diagnosed), strict=True):
-        identity = _identity(entry)
-        at = next((index for index, (known, _, _) in enumerate(placed) if _same(known, identity)), None)
-        if at is None:
-            placed.append((identity, name, [entry]))
-            continue
-        placed[at] = (_both(placed[at][0], identity), placed[at][1], [*placed[at][2], entry])
-    return [part for _, name, entries in placed for part in _by_release(name, entries)]
-
-
-def _by_release(name: str, entries: list[DiagnosedInput]) -> list[tuple[str, list[DiagnosedInput]]]:
-    """A database cannot run two releases at a time, so what shares a DB Id then is of several."""
-    if not any(_two_at_once(one, other) for one, other in combinations(entries, 2)):
-        return [(name, entries)]
-    parts: dict[str, list[DiagnosedInput]] = {}
-    for entry in entries:
-        parts.setdefault(entry.diagnosis.release or "of unknown release", []).append(entry)
-    return [(f"{name} {release}", each) for release, each in parts.items()]
-
-
-def _two_at_once(one: DiagnosedInput, other: DiagnosedInput) -> bool:
-    """Whether two inputs are of different releases and of intervals that overlap."""
-    left, right = one.diagnosis.basis, other.diagnosis.basis
-    if one.diagnosis.release == other.diagnosis.release or left is None or right is None:
-        return False
-    if not (left.begin and left.end and right.begin and right.end):
-        return False
-    return left.begin.replace(tzinfo=None) < right.end.replace(tzinfo=None) and right.begin.replace(
-        tzinfo=None
-    ) < left.end.replace(tzinfo=None)
-
-
 _Identity = tuple[Value, ...]
 
 
@@ -166,10 +121,6 @@ def _identity(diagnosed: DiagnosedInput) -> _Identity:
 
 def _same(left: _Identity, other: _Identity) -> bool:
     return all(a == b or a is None or b is None for a, b in zip(left, other, strict=True))
-
-
-def _both(left: _Identity, other: _Identity) -> _Identity:
-    return tuple(b if a is None else a for a, b in zip(left, other, strict=True))
 
 
 def _databases(diagnosed: Sequence[DiagnosedInput]) -> list[str]:

@@ -1,18 +1,18 @@
 """A Diagnosis as text for a terminal and as Markdown for a ticket: what to do first, then the steps that led there."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rules.base import FOUNDED_ON
 from rules.cause import AnyOf, Cause, Condition
 from rules.changes import told
 from rules.confirmation import speaks_against
-from rules.explain.story import LABELS, story, tell
+from rules.explain.story import LABELS, Paragraph, story, tell
 from rules.formatting import compared, percent, sentence
 from rules.miss_locations import merely_fits
 from rules.model import CANNOT_TELL, Diagnosis, Finding, Severity
 from rules.remedy import Texts, where
-from service.escape import inline, pasted, row, visible
+from service.escape import fenced, inline, pasted, row, visible
 from service.intake.inputs import DiagnosedInput, short_names
 from service.render.parts import (
     CLOSE,
@@ -25,6 +25,8 @@ from service.render.parts import (
     chain,
     circumstances,
     closest,
+    code_lines,
+    columns,
     cost_beside,
     elsewhere,
     hang_steps,
@@ -38,15 +40,84 @@ from service.render.parts import (
     steps_of,
     steps_of_every_release,
     titled,
+    tree_parts,
     why_low,
     wrapped,
 )
-from service.render.short import MOST_LINES, first_lines, first_list
 from service.render.summary import HEADINGS, groups, lines, same_interval, troubles, worst_first
-from service.render.wait_chain import tree_parts
 
 BLOCKER, LOG = "blocker", "From the log"
 LOGS = ("alert log", "trace")
+
+# The first screen of a story in a terminal, and in Markdown a list. The rest is behind `-v`.
+
+MOST_LINES = 12
+"""With the line that names the input and the one that says how to read on."""
+HEAVIEST = 9
+"""The weight of what is never left out; its statements go last."""
+
+
+def first_lines(paragraphs: Sequence[Paragraph], most: int | None) -> list[str]:
+    """The paragraphs as lines, at most `most`. The lightest lose sentences, then statements; of weight 5 and less all goes."""
+    shown = list(paragraphs)
+    lines = [_lines(each) for each in shown]
+    for cut, weights in _CUTS if most is not None else ():
+        for place in sorted(range(len(shown)), key=lambda place: (shown[place].weight, -place)):
+            if shown[place].weight in weights and sum(map(len, lines)) > (most or 0):
+                shown[place] = cut(shown[place])
+                lines[place] = _lines(shown[place])
+    return [line for each in lines for line in each]
+
+
+def _lines(paragraph: Paragraph) -> list[str]:
+    label = f"{paragraph.label}: " if paragraph.label else ""
+    lines = wrapped(f"{label}{paragraph.words}") if paragraph.words else []
+    for place, code in enumerate(paragraph.code):
+        lines += code_lines(code, "  ", whole=place > 0)
+    return lines
+
+
+def _sentences(paragraph: Paragraph) -> Paragraph:
+    """Its first sentence; of the weightiest the first two."""
+    if not paragraph.words:
+        return paragraph
+    kept = paragraph.words.split(". ")[: 2 if paragraph.weight == HEAVIEST else 1]
+    words = ". ".join(kept)
+    return replace(paragraph, words=words if words.endswith((".", "?")) else f"{words}.")
+
+
+def _without_code(paragraph: Paragraph) -> Paragraph:
+    return replace(paragraph, code=())
+
+
+def _without_pair(paragraph: Paragraph) -> Paragraph:
+    """Without a check and its command. Neither is shown alone."""
+    return replace(paragraph, code=()) if len(paragraph.code) > 1 else paragraph
+
+
+def _left_out(paragraph: Paragraph) -> Paragraph:
+    return replace(paragraph, words="", code=())
+
+
+_CUTS = (
+    (_sentences, range(9)),
+    (_left_out, range(6)),
+    (_without_code, range(9)),
+    (_sentences, range(10)),
+    (_left_out, range(7)),
+    (_without_pair, range(10)),
+    (_left_out, range(8)),
+    (_without_code, range(10)),
+)
+"""What is cut one after the other until the lines fit, and of which weights."""
+
+
+def first_list(paragraphs: Sequence[Paragraph]) -> Iterator[str]:
+    """The same as a list in Markdown, whole."""
+    for each in paragraphs:
+        yield f"- {f'**{each.label}**: ' if each.label else ''}{inline(each.words)}"
+        yield from (f"\n{fenced(' '.join(code.split()), indent='  ')}\n" for code in each.code)
+
 
 # Several inputs: each cause once per confidence and advice, with the figures of its worst input and the names of the
 # others.
@@ -60,16 +131,21 @@ class CauseShown:
 
     worst: DiagnosedInput
     others: tuple[DiagnosedInput, ...]
+    differs_from: str = ""
+    """An input that was shown before: of the same cause on the same database, with another figure in what to do."""
 
     @property
-    def holds_for(self) -> str:
-        """Which other inputs it holds for, as a sentence; empty where there is none."""
-        if not self.others:
-            return ""
+    def beside(self) -> str:
+        """Which other inputs it holds for, and whose figures differ; empty where there is nothing to say."""
+        said = []
         found = troubles(self.worst.diagnosis)
-        what = f"The same cause, confidence {found[0].confidence}," if found else "No known cause either"
-        inputs = "1 other input" if len(self.others) == 1 else f"{len(self.others)} other inputs"
-        return f"{what} in {inputs}: {', '.join(map(self._named, self.others))}"
+        if self.others:
+            what = f"The same cause, confidence {found[0].confidence}," if found else "No known cause either"
+            inputs = "1 other input" if len(self.others) == 1 else f"{len(self.others)} other inputs"
+            said.append(f"{what} in {inputs}: {', '.join(map(self._named, self.others))}.")
+        if self.differs_from:
+            said.append(f"What to do is by the figures of {self.worst.name}; {self.differs_from} has others.")
+        return " ".join(said)
 
     def _named(self, other: DiagnosedInput) -> str:
         """Its name, and why its confidence is low if the worst has another reason."""
@@ -90,7 +166,18 @@ def causes_shown(diagnosed: Sequence[DiagnosedInput]) -> list[CauseShown]:
             found.setdefault(key, []).append(entry)
         elif _unexplained(entry) and _explaining(entry, diagnosed) is None:
             found.setdefault((), []).append(entry)
-    return [CauseShown(worst, tuple(others)) for worst, *others in found.values()]
+    shown: list[CauseShown] = []
+    for worst, *others in found.values():
+        before = (each.worst for each in shown if _other_figures(worst.diagnosis, each.worst.diagnosis))
+        shown.append(CauseShown(worst, tuple(others), next((each.name for each in before), "")))
+    return shown
+
+
+def _other_figures(one: Diagnosis, other: Diagnosis) -> bool:
+    """Whether both are of one database and name one cause, with different words of what to do."""
+    mine, theirs = troubles(one)[:1], troubles(other)[:1]
+    same = one.database == other.database and [each.cause for each in mine] == [each.cause for each in theirs]
+    return same and [each.do_now for each in mine] != [each.do_now for each in theirs]
 
 
 def _advice(diagnosis: Diagnosis, finding: Finding) -> tuple[object, ...]:
@@ -152,14 +239,6 @@ def tally(diagnosed: Sequence[DiagnosedInput]) -> str:
     return f"{len(diagnosed)} inputs: {', '.join([*many, *([f'{unjudged} cannot be judged'] if unjudged else [])])}"
 
 
-def table(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
-    """One line for each input, by database in order of time. It is never wrapped, so that it can be searched and sorted."""
-    rows = [HEADINGS, *(line.cells for line in lines(diagnosed))]
-    widths = [max(len(cells[column]) for cells in rows) for column in range(len(HEADINGS))]
-    for cells in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
-
-
 def unjudged(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
     """Which inputs could not be judged, why, and the way out; those of one reason together."""
     grouped: dict[tuple[str, str], list[str]] = {}
@@ -215,14 +294,14 @@ def _text_of_several(diagnosed: Sequence[DiagnosedInput], verbose: bool) -> Iter
     shared = common_notes(diagnosed)
     yield from wrapped(f"{tally(diagnosed)}.")
     yield ""
-    yield from table(diagnosed)
+    yield from columns([HEADINGS, *(line.cells for line in lines(diagnosed))])
     yield ""
     if verbose:
         for entry in worst_first(diagnosed):
             yield from _text(entry, True, shared)
     else:
         for shown in causes_shown(diagnosed):
-            yield from _text(shown.worst, False, shared, shown.holds_for)
+            yield from _text(shown.worst, False, shared, shown.beside)
         yield from paragraphs([*explained_elsewhere(diagnosed), *unjudged(diagnosed)])
     for note in _notes_of_databases(diagnosed):
         yield from wrapped(f"Note: {note}")
@@ -238,7 +317,7 @@ def _markdown_of_several(diagnosed: Sequence[DiagnosedInput]) -> Iterator[str]:
     yield from (row(line.cells) for line in lines(diagnosed))
     yield ""
     for shown in causes_shown(diagnosed):
-        yield from _markdown(shown.worst, shared, shown.holds_for)
+        yield from _markdown(shown.worst, shared, shown.beside)
     also = (*explained_elsewhere(diagnosed), *unjudged(diagnosed))
     for statement in (*also, *_notes_of_databases(diagnosed), *(f"On all inputs: {note}" for note in shared)):
         yield f"> {inline(statement)}\n"
@@ -309,7 +388,7 @@ def _condition(condition: Condition) -> str:
 def _text(diagnosed: DiagnosedInput, verbose: bool, shared: Sequence[str], others: str = "") -> Iterator[str]:
     diagnosis = diagnosed.diagnosis
     named, more = wrapped(f"{diagnosis.database} ({diagnosed.name})"), wrapped(tell("more"))
-    yield from (*named, *(wrapped(f"{others}.") if others else ()))
+    yield from (*named, *wrapped(others))
     yield from first_lines(story(diagnosis, diagnosed.source), None if verbose else MOST_LINES - len(named) - len(more))
     if verbose:
         yield ""
@@ -326,7 +405,7 @@ def _markdown(diagnosed: DiagnosedInput, shared: Sequence[str], others: str = ""
     yield f"## {inline(diagnosis.database)} ({inline(diagnosed.name)})"
     yield f"**{diagnosed.told}**: {inline(diagnosis.headline)}\n"
     if others:
-        yield f"{inline(others)}.\n"
+        yield f"{inline(others)}\n"
     yield from first_list(story(diagnosis, diagnosed.source))
     yield f"\n{inline(circumstances(diagnosis, log=diagnosed.source in LOGS))}"
     yield from in_markdown(_rest(diagnosed, shared))

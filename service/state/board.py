@@ -480,9 +480,11 @@ class MonitoredDatabase:
     def take(self, published: Published) -> None:
         """Store the result of a poll. It ends a failure before it. What cannot be put in short is not shown: pages of all
         databases would end by it."""
-        delta, impact, lasting = published.delta, published.verdict.impact, self.episodes.open
+        delta, impact, lasting = published.delta, published.examined.impact, self.episodes.open
         seconds, share = delta.basis.seconds if delta else None, impact.share_of_db_time if impact else None
-        self._summed = published, lasting, summary_of(published.snapshot, published.verdict, lasting)
+        self._summed = None  # the verdict of a gated poll is made when somebody asks
+        if not published.examined.gated:
+            self._summed = published, lasting, summary_of(published.snapshot, published.verdict, lasting)
         self.published, self.failure = published, None
         self.polls["ok"] += 1
         self.last_hour.add(published.clock, seconds, share)

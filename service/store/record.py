@@ -221,6 +221,7 @@ def record_of(
         return None
     delta = poll_record.change if poll_record and isinstance(poll_record.change, Delta) else None
     gap = poll_record.change if poll_record and isinstance(poll_record.change, NotComparable) else None
+    impact = poll_record.examined.impact if poll_record and poll_record.examined else verdict.impact
     stored = poll_record.examined.diagnosis if complete and poll_record and poll_record.examined else verdict
     episodes = poll_record.episodes if poll_record else ()
     whole, before = True, False
@@ -235,13 +236,13 @@ def record_of(
         before=dump_snapshot(poll_record.previous) if before and poll_record and poll_record.previous else None,
         diagnosis=stored.without_commands().model_dump_json() if complete else "",
         severity=verdict.severity.value,
-        headline=verdict.headline,
+        headline=stored.headline if complete else "",
         seconds=delta.basis.seconds if delta else None,
         missing=_ENCODED([[view] for view in FROM if changes_of(delta, view, ()) is None]) if delta else "[]",
         startup_time=snapshot.startup_time,
         why=gap.why if gap else None,
         kind=gap.kind if gap else None,
-        numbers=numbers_of(delta, verdict.impact) if delta else [None] * len(NUMBERS),
+        numbers=numbers_of(delta, impact) if delta else [None] * len(NUMBERS),
         episodes=[row_of(episode) for episode in episodes],
         confirmed=[_confirmed(result) for result in poll_record.confirmed] if poll_record else [],
         changes=EPISODE_CHANGES_IN.dump_python(list(poll_record.episode_changes), mode="json", exclude=_NOT_KEPT)

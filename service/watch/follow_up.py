@@ -85,11 +85,12 @@ class FollowUp:
         why_not = why_none_in_containers(snapshot, containers, waited=False)
         self._look.instead = JOBS_OF_MANY if why_not == MANY else {}
         self._go_on(connection, published)
-        dear = published.delta is None or published.verdict.severity in (Severity.WARNING, Severity.CRITICAL)
+        severity = published.examined.told.severity
+        dear = published.delta is None or severity in (Severity.WARNING, Severity.CRITICAL)
         why_not = why_none_in_containers(snapshot, containers, waited=dear or bool(snapshot.rows(WAITING)))
         self._confirm_what_began(published, connection, why_not)
         self._look_for_changes(published, connection, why_not)
-        costly = published.delta is not None and published.verdict.severity is not Severity.INFO
+        costly = published.delta is not None and severity is not Severity.INFO
         seen = self.samples
         old = isinstance(seen, Rows) and seen.read_at is not None
         self._seen = (

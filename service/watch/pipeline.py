@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from typing import Protocol
 
 from collectors.delta import Answers, between, since_startup
@@ -74,7 +73,7 @@ def run_poll(
         raise LeasesLost("the lease was lost during the poll")
     watched.timeline.add(between_polls(previous, snapshot))
     published = publish(watched, judged, seconds)
-    keeper.keep(snapshot, published.verdict, poll_record(watched, published, change, previous))
+    keeper.keep(snapshot, published.examined.told, poll_record(watched, published, change, previous))
     watched.take(published)
     published.examined.release()
     for made in (previous, snapshot, published.delta):
@@ -135,7 +134,7 @@ def examined_poll(
     """
     delta = change if isinstance(change, Delta) else None
     known = usual(delta.basis.end) if delta and delta.basis.end else {}
-    kept = before.map if before and before.verdict.severity is Severity.INFO and before.map.lasts else None
+    kept = before.map if before and before.examined.judged.severity is Severity.INFO and before.map.lasts else None
     caches = kept or cache_map(delta or since_startup(snapshot))
     standing = held(change, known, caches, before.examined) if before else None
     if kept and not standing:  # a judgement has the map of its own interval
@@ -152,11 +151,19 @@ def examined_poll(
 
 def publish(watched: MonitoredDatabase, judged: Published, poll_seconds: float) -> Published:
     """The outcome of a poll with its changes of episodes. Its metrics are made when somebody scrapes them."""
-    last, snapshot, verdict = watched.published, judged.snapshot, judged.verdict
-    changes = tuple(watched.episodes.update(verdict, judged.examined.open_causes))
+    last, snapshot, examined = watched.published, judged.snapshot, judged.examined
+    changes, lasting = (
+        tuple(watched.episodes.update(examined.told, examined.open_causes)),
+        watched.episodes.open,
+    )
     same_start = last is not None and same_life(snapshot.instance, last.snapshot.instance)
     caches = judged.map.after(last.map) if last is not None and same_start else judged.map
-    rendering = partial(render, watched.settings, snapshot, caches, verdict, watched.episodes.open)
+    if caches.lasts and examined.told.severity is Severity.INFO and not examined.gated:
+        caches = caches.bare  # it is the map of the next polls too
+
+    def rendering() -> Mapping[str, bytes]:
+        return render(watched.settings, snapshot, caches, examined.verdict, lasting)
+
     if last is not None:  # a scrape once a minute would miss three of four polls, so each counts for its part of one
         part = min(1.0, (watched.pace or watched.interval) / 60)
         poll_seconds = part * poll_seconds + (1 - part) * last.poll_seconds

@@ -37,7 +37,6 @@ from collectors.poll import Answer, poll
 from collectors.registry import collectors, groups
 from collectors.release import as_sent, text_for
 from tests.collectors.scripted import BEGAN, poll_at
-from tests.oracle_standin.backend import OracleError
 from tests.oracle_standin.granted import GrantedBackend, granted_in, read_by
 
 each = pytest.mark.parametrize("kind", KINDS)
@@ -86,16 +85,6 @@ def test_password_is_asked_for_unseen_quoted_and_forgotten(kind: DatabaseKind) -
     assert text.count("&") == 1, "nothing else is substituted"
     container = grants_script("LATCHSCOPE", kind, asks=False)
     assert "accept" not in container and 'identified by "&latchscope_password"' in container
-
-
-@each
-def test_user_has_a_profile_under_which_no_password_expires(kind: DatabaseKind) -> None:
-    common = TRAITS[kind].common_user
-    name, everywhere = ("C##LATCHSCOPE_PROFILE", " container = all") if common else ("LATCHSCOPE_PROFILE", "")
-    text = grants_script("LATCHSCOPE", kind)
-    made = f"create profile {name} limit password_life_time unlimited sessions_per_user 5{everywhere};"
-    assert made in text
-    assert re.search(rf"^create user .+ profile {re.escape(name)}{everywhere};$", text.partition(made)[2], re.MULTILINE)
 
 
 @each
@@ -256,11 +245,6 @@ def test_replica_on_rds_is_granted_as_rds_and_made_on_its_primary() -> None:
     assert found.kind == "rds" and found.standby
 
 
-def test_kinds_all_have_traits() -> None:
-    assert set(TRAITS) == set(KINDS) >= set(ALIASES.values())
-    assert all(TRAITS[kind].where and TRAITS[kind].run_as for kind in KINDS)
-
-
 @pytest.mark.parametrize(
     ("word", "kind"),
     [
@@ -339,7 +323,7 @@ def test_grant_opens_the_view_that_the_release_reads(release: str, sql: str) -> 
     assert grant(collectors()["dba_objects"], "U", release=release) == sql
 
 
-# What a user may do with these grants: every query of a poll with READ or SELECT, and no lock with READ.
+# What a user may do with these grants: every query of a poll, with READ or SELECT.
 
 
 READABLE = granted_in(grants_script("LATCHSCOPE", "cdb"), ["read"])
@@ -374,28 +358,6 @@ def test_every_text_runs_with_read_alone_and_with_select_alone(user: GrantedBack
             continue  # the text for the other kind of database
         assert tables(sql) <= user.granted, sql
         user.answer("erp1", sql, {})
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "select name from v$latch for update",
-        "select name from v$latch for  UPDATE nowait",
-        "lock table v$latch in share mode",
-    ],
-)
-def test_read_does_not_lock(sql: str) -> None:
-    with pytest.raises(OracleError) as refused:
-        GrantedBackend(READABLE).answer("erp1", sql, {})
-    assert refused.value.code == 1031
-    GrantedBackend((), SELECTABLE).answer("erp1", sql, {})
-
-
-def test_view_that_is_not_granted_does_not_exist() -> None:
-    for user in (GrantedBackend(READABLE - {"v$latch"}), GrantedBackend((), SELECTABLE - {"v$latch"})):
-        with pytest.raises(OracleError) as refused:
-            user.answer("erp1", "select name from v$latch", {})
-        assert refused.value.code == 942
 
 
 # What a user may read, what is lost without it, and the SQL that opens it: one grant for one missing view.
@@ -433,18 +395,6 @@ def test_capabilities_with_every_grant_lack_nothing() -> None:
     for name in scenarios():
         assert of(name).lacking == ()
         assert {one.view for one in of(name).views if one.status == "read"} >= {"v$latch", SAMPLED}
-
-
-def test_x_kqrst_is_opened_through_a_view_of_sys_and_not_missed_where_mutexes_guard_the_row_cache() -> None:
-    (lacking,) = of("undo-storm", "x$kqrst").lacking
-    assert lacking.sql == (
-        "create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;\n"
-        "grant select on sys.latchscope_kqrst to LATCHSCOPE;"
-    )
-    found = of("users-mutex", "x$kqrst")
-    (kqrst,) = [view for view in found.views if view.view == "x$kqrst"]
-    assert (found.lacking, kqrst.status, kqrst.sql) == ((), "not_asked", None)
-    assert "x$kqrst is not needed: mutexes guard the row cache" in kqrst.why
 
 
 def test_x_kqrst_that_nobody_needs_is_refused_once_per_start() -> None:
@@ -485,53 +435,48 @@ def test_mechanism_is_told_by_the_event_and_only_then_by_the_release() -> None:
     assert (capabilities(nothing, "U").mechanism, capabilities(nothing, "U").cluster) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("con_id", "inside", "container"),
-    [(0, False, None), (1, False, "CDB$ROOT"), (3, True, "SALES"), (None, False, None)],
-)
-def test_connection_inside_a_pdb_says_what_it_cannot_see(
-    con_id: int | None, inside: bool, container: str | None
-) -> None:
-    snapshot = changed(poll_at("undo-storm", 30.0), "sys_context", con_id=con_id, con_name=container)
-    found = capabilities(snapshot, "U")
-    assert (found.inside_pdb, found.container) == (inside, container)
-    assert any("connect to CDB$ROOT as a common user" in note for note in found.notes) == inside
-
-
-@pytest.mark.parametrize("kind", ["rds-cdb", "autonomous"])
-def test_pdb_whose_root_nobody_reaches_is_not_sent_there(kind: DatabaseKind) -> None:
-    snapshot = changed(poll_at("users-mutex", 30.0), "sys_context", con_id=3, con_name="SALES")
-    note, bases = capabilities(snapshot, "U", FoundKind(kind, "it was said")).notes
-    assert "inside the PDB SALES" in note and "CDB$ROOT" not in note and "nobody reaches the root" in note
-    assert "figures of the PDB" in bases and "whole CDB" in bases and "no share of DB time" in bases
-
-
-def test_standby_says_where_its_users_are_made() -> None:
-    found = FoundKind("standby", "its role is PHYSICAL STANDBY", role="PHYSICAL STANDBY")
-    (note,) = capabilities(poll_at("undo-storm", 30.0), "U", found).notes
-    assert note == "a physical standby: users and grants are made on the primary"
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@each
 def test_missing_grant_is_in_the_words_of_the_kind(kind: DatabaseKind) -> None:
     found = capabilities(poll_at("undo-storm", 30.0, ("v$latchname",)), "lscope", FoundKind(kind, "it was said"))
     (sql,) = {view.sql for view in found.lacking}
     assert sql == next(grant_lines(["v$latchname"], kind, "lscope", "11.2.0.4.0"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_x_kqrst_is_lacking_only_where_somebody_can_open_it(kind: DatabaseKind) -> None:
+@each
+def test_x_kqrst_is_lacking_only_where_somebody_can_open_it_and_needs_it(kind: DatabaseKind) -> None:
     found = capabilities(poll_at("undo-storm", 30.0, ("x$kqrst",)), "U", FoundKind(kind, "it was said"))
     (kqrst,) = [view for view in found.views if view.view == "x$kqrst"]
     if TRAITS[kind].opens_x_tables:
-        assert found.lacking == (kqrst,) and kqrst.sql and "create view sys.latchscope_kqrst" in kqrst.sql
+        view = "create view sys.latchscope_kqrst as select kqrstcln, kqrstcid, kqrsttyp, kqrstsno from x$kqrst;"
+        assert found.lacking == (kqrst,) and (kqrst.sql or "").startswith(
+            f"{view}\ngrant select on sys.latchscope_kqrst to "
+        )
     else:
         assert (kqrst.status, kqrst.sql, found.lacking) == ("closed", None, ())
         assert TRAITS[kind].where in kqrst.why and kqrst.without
+    mutexes = capabilities(poll_at("users-mutex", 30.0, ("x$kqrst",)), "U", FoundKind(kind, "it was said"))
+    (kqrst,) = [view for view in mutexes.views if view.view == "x$kqrst"]
+    assert (mutexes.lacking, kqrst.status, kqrst.sql) == ((), "not_asked", None)
 
 
-def test_cluster_instance_is_noted_as_such() -> None:
-    alone = poll_at("undo-storm", 30.0)
-    assert capabilities(alone, "U").cluster is False and capabilities(alone, "U").notes == ()
-    (note,) = capabilities(changed(alone, "v$instance", parallel="YES"), "U").notes
-    assert "every instance with a connection of its own" in note
+@pytest.mark.parametrize(
+    ("changes", "kind", "notes"),
+    [
+        ({}, FoundKind("11.2", "-"), []),
+        ({"parallel": "YES"}, FoundKind("11.2", "-"), ["every instance with a connection of its own"]),
+        ({}, FoundKind("standby", "-", role="PHYSICAL STANDBY"), ["a physical standby: users and grants are made on"]),
+        ({"con_id": 1, "con_name": "CDB$ROOT"}, FoundKind("cdb", "-"), []),
+        ({"con_id": 3, "con_name": "S"}, FoundKind("cdb", "-"), ["inside the PDB S: ", "are figures of the PDB"]),
+        ({"con_id": 3, "con_name": "S"}, FoundKind("pdb", "-"), ["connect to CDB$ROOT as", "no share of DB time here"]),
+        ({"con_id": 3, "con_name": "S"}, FoundKind("rds-cdb", "-"), ["nobody reaches the root", "whole CDB"]),
+        ({"con_id": 3, "con_name": "S"}, FoundKind("autonomous", "-"), ["nobody reaches the root", "whole CDB"]),
+    ],
+)
+def test_connection_to_a_part_of_a_database_says_what_it_cannot_see(
+    changes: dict[str, Value], kind: FoundKind, notes: list[str]
+) -> None:
+    view = "v$instance" if "parallel" in changes else "sys_context"
+    found = capabilities(changed(poll_at("undo-storm", 30.0), view, **changes), "U", kind)
+    assert all(words in note for words, note in zip(notes, found.notes, strict=True))
+    assert found.inside_pdb == (changes.get("con_id") == 3) and found.container == changes.get("con_name")
+    assert found.cluster is ("parallel" in changes)

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from threading import Timer
@@ -18,7 +18,7 @@ import oracledb
 import pytest
 
 from tests.oracle_standin.accounts import Account
-from tests.oracle_standin.backend import Answer, DictBackend, OracleError, OracleType, ResultColumn, Script
+from tests.oracle_standin.backend import Answer, DictBackend, OracleType, ResultColumn, Script
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS, within
 from tests.oracle_standin.profiles import PROFILES
@@ -98,10 +98,6 @@ def refusal(call: Callable[[], object]) -> str:
     with pytest.raises(oracledb.Error) as caught:
         call()
     return str(caught.value.args[0].full_code)
-
-
-def by_sid(listener: Listener, sid: str) -> str:
-    return f"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=127.0.0.1)(PORT={listener.port}))(CONNECT_DATA=(SID={sid})))"
 
 
 def works(connection: oracledb.Connection) -> bool:
@@ -198,52 +194,6 @@ def test_small_packets_and_long_descriptors_are_understood(listener: Listener) -
     assert not listener.problems
 
 
-def test_statement_errors_arrive_with_code_and_text(listener: Listener) -> None:
-    script(listener, "select nothing", OracleError(942))
-    script(listener, "select own", OracleError(20001, "in our words"))
-    connection = connect(listener)
-    assert refusal(lambda: ask(connection, "select nothing")) == "ORA-00942"
-    with pytest.raises(oracledb.DatabaseError, match="ORA-20001: in our words"):
-        ask(connection, "select own")
-    assert works(connection)
-    assert not listener.problems
-
-
-# Logins
-
-
-@pytest.mark.parametrize(
-    ("given", "state", "code"),
-    [
-        ({}, {}, "ORA-01017"),
-        ({"password": "wrong"}, {"password": PASSWORD}, "ORA-01017"),
-        ({"user": "nobody"}, {"password": PASSWORD}, "ORA-01017"),
-        ({}, {"password": PASSWORD, "locked": True}, "ORA-28000"),
-        ({}, {"password": PASSWORD, "expired": True}, "ORA-28001"),
-        ({"password": "wrong"}, {"password": PASSWORD, "expired": True}, "ORA-01017"),
-    ],
-)
-def test_refused_logins_get_their_oracle_code(
-    listener: Listener, given: dict[str, str], state: dict[str, Any], code: str
-) -> None:
-    service = orcl(listener)
-    service.accounts[USER] = Account(**({"password": "another"} | state))
-    assert refusal(lambda: connect(listener, **given)) == code
-    counters = service.counters
-    assert (counters.logins, counters.failed_logins, len(service.sessions)) == (1, 1, 0)
-    assert not listener.problems
-
-
-@pytest.mark.parametrize(("code", "cause"), [(12514, "DPY-6001"), (12505, "DPY-6003"), (12528, "DPY-6000.*12528")])
-def test_refused_connections_fail_with_the_code_of_the_listener(listener: Listener, code: int, cause: str) -> None:
-    orcl(listener).faults.refuse(code)
-    with pytest.raises(oracledb.OperationalError, match="DPY-6005") as caught:
-        connect(listener, **({"dsn": by_sid(listener, "orcl")} if code == 12505 else {}))
-    with pytest.raises(oracledb.Error, match=cause):
-        raise caught.value.__cause__ or AssertionError("no cause")
-    assert orcl(listener).counters.connections == 0
-
-
 # Breaks
 
 
@@ -268,25 +218,6 @@ def test_listener_listens_on_loopback_only(modern: Listener) -> None:
     assert modern.dsn("orcl") == f"127.0.0.1:{modern.port}/orcl"
     with socket.socket() as other:  # 127.0.0.2 is this machine too, without a listener there
         assert other.connect_ex(("127.0.0.2", modern.port)) != 0
-
-
-def test_unknown_statements_are_recorded(listener: Listener) -> None:
-    connection = connect(listener)
-    assert refusal(lambda: ask(connection, "select 1 from dual")) == "ORA-03001"
-    assert works(connection)
-    assert [(problem.service, "select 1 from dual" in problem.what) for problem in listener.problems] == [
-        ("orcl", True)
-    ]
-
-
-@pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n\r\n", bytes(64), b"\x00\x0a\x00\x00\x06\x00\x00\x00\x00\x00"])
-def test_strangers_are_recorded_and_closed(modern: Listener, said: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", modern.port), timeout=LIMIT) as stranger:
-        stranger.sendall(said)
-        with suppress(ConnectionResetError):
-            assert stranger.recv(100) == b""
-    assert [problem.what.startswith("not understood") for problem in modern.problems] == [True]
-    assert works(connect(modern))
 
 
 def test_number_format_is_the_published_one_and_reversible() -> None:

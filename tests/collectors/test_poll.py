@@ -16,7 +16,7 @@ from collectors.poll import ASIDE_SECONDS, Answer, Grouping, poll
 from collectors.registry import collectors, group_text_of, groups, marker, view_of
 from collectors.release import text_for
 from collectors.views.latchname import LATCHES as NUMBERED
-from tests.collectors.scripted import BEGAN, poll_at
+from tests.collectors.scripted import BEGAN, Asked
 
 NOW = datetime(2026, 3, 2, 9, 0)  # noqa: DTZ001  (as the driver gives it: UTC without saying so)
 INSTANCE: Mapping[str, Value] = {
@@ -30,29 +30,17 @@ NAMES = Answer(("latch#", "name"), [(461, "Result Cache: RC Latch"), (270, "row 
 
 
 @dataclass
-class Session:
-    """Answers by view. Other views have no rows. Records the statements."""
+class Session(Asked):
+    """An instance whose other views have no rows."""
 
-    answers: dict[str, Answer | Exception] = field(default_factory=dict)
     instance: Mapping[str, Value] = field(default_factory=lambda: dict(INSTANCE))
-    asked: list[tuple[str, str, Binds]] = field(default_factory=list)
 
     def query(self, sql: str, binds: Binds) -> Answer:
         view = view_of(sql)
         assert view is not None, sql
-        self.asked.append((view, sql, binds))
         row = Answer(tuple(self.instance), [tuple(self.instance.values())] if self.instance else [])
-        answer = self.answers.get(view, row if view == "v$instance" else Answer(collectors()[view].key, []))
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    def close(self) -> None:
-        raise AssertionError("poll does not close a session that is not its own")
-
-    @property
-    def views(self) -> list[str]:
-        return [view for view, _, _ in self.asked]
+        self.other = row if view == "v$instance" else Answer(collectors()[view].key, [])
+        return super().query(sql, binds)
 
 
 POLLED = sorted(
@@ -66,11 +54,11 @@ SINCE_CONTAINERS = "v$con_system_event"
 def test_poll_reads_every_view_once_and_marked() -> None:
     session = Session({"v$latchname": NAMES})
     snapshot = poll("erp1", session)
-    assert sorted(session.views) == POLLED
+    assert sorted(session.asked) == POLLED
     assert sorted(snapshot.readings) == sorted([*POLLED, SINCE_CONTAINERS])
-    assert all(marker(view) in sql for view, sql, _ in session.asked)
+    assert all(marker(view) in sql for view, (sql, _) in zip(session.asked, session.sent, strict=True))
     assert (snapshot.database, snapshot.release) == ("erp1", "11.2.0.4.0")
-    assert {view: binds for view, _, binds in session.asked if binds} == {
+    assert {view_of(sql): binds for sql, binds in session.sent if binds} == {
         "v$latch": {**dict.fromkeys(NUMBERED, -1), "latch": 270, "latch_result_cache": 461},
         "v$latch_children": {"latch": 270},
     }
@@ -93,7 +81,7 @@ def test_children_are_not_asked_for_without_the_latch_number() -> None:
     assert reading.kind == "refused"
     assert reading.why == "v$latch_children needs a latch number; v$latchname: ORA-00942: no"
     assert "v_$latchname" in reading.way_out
-    assert "v$latch_children" not in [*unnamed.views, *hidden.views]
+    assert "v$latch_children" not in [*unnamed.asked, *hidden.asked]
 
 
 MUTEXES = Answer(("name",), [("row cache lock",), ("row cache mutex",)])
@@ -115,10 +103,10 @@ UNREADABLE = ViewRefused("ORA-00942: no")
 def test_children_are_asked_for_only_where_latches_guard_the_row_cache(
     release: str, events: Answer | Exception, asked: bool
 ) -> None:
-    session = Session({"v$latchname": NAMES, "v$event_name": events}, {**INSTANCE, "version": release})
+    session = Session({"v$latchname": NAMES, "v$event_name": events}, instance={**INSTANCE, "version": release})
     reading = poll("erp1", session).read("v$latch_children")
-    assert ("v$latch_children" in session.views) == asked
-    assert {"v$latch", "v$latch_misses"} <= set(session.views), "the result cache latch needs them on every release"
+    assert ("v$latch_children" in session.asked) == asked
+    assert {"v$latch", "v$latch_misses"} <= set(session.asked), "the result cache latch needs them on every release"
     if not asked:
         assert isinstance(reading, Missing)
         assert (reading.kind, reading.why) == (
@@ -134,15 +122,6 @@ def test_cost_is_told_for_each_view_that_answered() -> None:
     cost = costs["v$latchname"]
     assert (cost.rows, cost.round_trips) == (2, 2)
     assert cost.seconds >= 0
-
-
-@pytest.mark.parametrize("view", [view for view in POLLED if view not in ("v$instance", "v$latchname")])
-def test_refused_view_costs_that_view_alone(view: str) -> None:
-    snapshot = poll("erp1", Session({"v$latchname": NAMES, view: ViewRefused("ORA-00942: table or view")}))
-    missing = {name: reading for name, reading in snapshot.readings.items() if isinstance(reading, Missing)}
-    assert missing.keys() - {SINCE_CONTAINERS} == {view}
-    reading = missing[view]
-    assert (reading.kind, reading.why) == ("refused", f"{view}: ORA-00942: table or view")
 
 
 def test_way_out_is_the_grant_and_for_x_tables_a_view_of_sys() -> None:
@@ -166,7 +145,8 @@ class OlderGrants(Session):
     @property
     def asked_for_the_map(self) -> int:
         """How often since the last call."""
-        asked, self.asked = self.views.count("x$kqrst"), []
+        asked = self.asked.count("x$kqrst")
+        self.sent.clear()
         return asked
 
 
@@ -201,7 +181,7 @@ def test_failed_statement_is_not_a_missing_grant_and_a_lost_session_ends_the_pol
     session = Session({"v$latch": SessionError("ORA-03113: end of file")})
     with pytest.raises(SessionError, match="ORA-03113"):
         poll("erp1", session)
-    assert session.views[-1] == "v$latch"
+    assert session.asked[-1] == "v$latch"
 
 
 @pytest.mark.parametrize("columns", [("name", "surprise"), ("name", "n\x00me"), ("name", "name")])
@@ -267,7 +247,7 @@ def test_statement_text_fits_the_release_and_a_release_older_than_any_is_not_ask
     for release, there in (("11.2.0.4.0", False), ("12.1.0.2.0", True), ("19.0.0.0.0", True)):
         session = Session(instance={**INSTANCE, "version": release})
         poll("erp1", session)
-        (sql,) = [sql for view, sql, _ in session.asked if view == "v$rowcache"]
+        (sql,) = [sql for sql, _ in session.sent if view_of(sql) == "v$rowcache"]
         assert ("fastgets" in sql) is there
     snapshot = poll("erp1", Session(instance={**INSTANCE, "version": "9.2.0.8.0"}))
     reading = snapshot.read("v$latch")
@@ -283,18 +263,18 @@ def test_views_that_change_only_at_startup_are_carried_over() -> None:
     first = poll("erp1", Session({"v$latchname": NAMES}))
     session = Session({"v$latchname": NAMES})
     second = poll("erp1", session, first)
-    assert sorted(set(POLLED) - set(session.views) - {"v$parameter"}) == ONCE
+    assert sorted(set(POLLED) - set(session.asked) - {"v$parameter"}) == ONCE
     assert {view: second.readings[view] for view in ONCE} == {view: first.readings[view] for view in ONCE}
-    assert set(second.costs) == set(session.views)
+    assert set(second.costs) == set(session.asked)
 
 
 def test_views_that_change_only_at_startup_are_reread_after_a_restart() -> None:
     first = poll("erp1", Session({"v$latchname": NAMES}))
     moved = Answer(("latch#", "name"), [(411, "row cache objects")])
-    session = Session({"v$latchname": moved}, {**INSTANCE, "startup_time": "2026-03-02 08:59:58"})
+    session = Session({"v$latchname": moved}, instance={**INSTANCE, "startup_time": "2026-03-02 08:59:58"})
     second = poll("erp1", session, first)
-    assert set(ONCE) <= set(session.views)
-    assert [binds for view, _, binds in session.asked if view == "v$latch_children"] == [{"latch": 411}]
+    assert set(ONCE) <= set(session.asked)
+    assert [binds for sql, binds in session.sent if view_of(sql) == "v$latch_children"] == [{"latch": 411}]
     assert second.rows("v$latchname") == ({"latch#": 411, "name": "row cache objects"},)
 
 
@@ -309,15 +289,17 @@ def test_views_that_change_only_at_startup_are_reread_after_a_restart() -> None:
 def test_views_carried_over_are_reread_where_a_restart_could_go_unseen(
     before: Mapping[str, Value], after: Mapping[str, Value]
 ) -> None:
-    session = Session({"v$latchname": NAMES}, after)
-    poll("erp1", session, poll("erp1", Session({"v$latchname": NAMES}, before)))
-    assert set(ONCE) <= set(session.views)
+    session = Session({"v$latchname": NAMES}, instance=after)
+    poll("erp1", session, poll("erp1", Session({"v$latchname": NAMES}, instance=before)))
+    assert set(ONCE) <= set(session.asked)
 
 
 def session_at(seconds: float, value: str = "10", **instance: Value) -> Session:
     """A session of an instance whose clock is this many seconds ahead."""
     undo = Answer(("name", "value"), [("undo_retention", value)])
-    return Session({"v$parameter": undo}, {**INSTANCE, "taken_at": NOW + timedelta(seconds=seconds), **instance})
+    return Session(
+        {"v$parameter": undo}, instance={**INSTANCE, "taken_at": NOW + timedelta(seconds=seconds), **instance}
+    )
 
 
 def settings(snapshot: Snapshot) -> list[Value]:
@@ -330,7 +312,7 @@ def test_parameters_are_read_every_five_minutes_and_carried_over_between() -> No
     for seconds in range(0, 901, 15):
         session = session_at(seconds, value=str(seconds))
         snapshot = poll("erp1", session, snapshot)
-        if "v$parameter" in session.views:
+        if "v$parameter" in session.asked:
             read.append(seconds)
         assert settings(snapshot) == [str(read[-1])]
         assert ("v$parameter" in snapshot.costs) == (read[-1] == seconds)
@@ -368,17 +350,10 @@ def test_parameters_carried_over_keep_the_time_they_were_read_at() -> None:
 )
 def test_parameters_are_read_again_where_an_old_reading_may_not_hold(later: Session) -> None:
     poll("erp1", later, poll("erp1", session_at(0)))
-    assert "v$parameter" in later.views
+    assert "v$parameter" in later.asked
     refused = session_at(0)
-    refused.answers["v$parameter"] = ViewRefused("ORA-00942: no")
+    refused.answers = {"v$parameter": ViewRefused("ORA-00942: no")}
     assert settings(poll("erp1", session_at(15), poll("erp1", refused))) == ["10"]
-
-
-def test_scripted_database_answers_every_view() -> None:
-    snapshot = poll_at("undo-storm", 30)
-    assert [view for view in POLLED if isinstance(snapshot.read(view), Missing)] == []
-    assert snapshot.taken_at is not None
-    assert (snapshot.taken_at - BEGAN).total_seconds() == 30
 
 
 class Clock:
@@ -403,7 +378,7 @@ class SlowView(Session):
         if view_of(sql) is None:
             raise StatementError("a group cannot be read here")
         if view_of(sql) == "v$latch_misses":
-            self.asked.append(("v$latch_misses", sql, binds))
+            self.sent.append((sql, binds))
             self.clock.now += self.seconds
             raise self.error
         return super().query(sql, binds)
@@ -422,7 +397,7 @@ def test_view_that_is_always_slow_is_polled_rarely_and_said_so(
         except SessionError:
             lost += 1
         clock.now += 10.0
-    assert session.views.count("v$latch_misses") == 3, "the other seventeen polls skipped it"
+    assert session.asked.count("v$latch_misses") == 3, "the other seventeen polls skipped it"
     assert lost == (3 if isinstance(error, SessionError) else 0)
     reading = snapshot.read("v$latch_misses")
     assert isinstance(reading, Missing) and reading.kind == "failed"
@@ -431,7 +406,7 @@ def test_view_that_is_always_slow_is_polled_rarely_and_said_so(
     clock.now += 600.0
     with suppress(SessionError):
         poll("erp1", session, clock=clock, grouping=grouping)
-    assert session.views.count("v$latch_misses") == 4, "after ten minutes latchscope tries it again"
+    assert session.asked.count("v$latch_misses") == 4, "after ten minutes latchscope tries it again"
 
 
 def test_view_that_fails_at_once_is_asked_for_by_every_poll() -> None:
@@ -439,20 +414,20 @@ def test_view_that_fails_at_once_is_asked_for_by_every_poll() -> None:
     grouping = Grouping("erp1", lambda: 0.0)
     for _ in range(5):
         poll("erp1", session, clock=session.clock, grouping=grouping)
-    assert session.views.count("v$latch_misses") == 5
+    assert session.asked.count("v$latch_misses") == 5
 
 
 def test_release_comes_from_the_login_where_v_instance_cannot_be_read() -> None:
     session = Session({"v$instance": ViewRefused("ORA-00942: table or view does not exist")})
     assert poll("erp1", session).release is None
     session.release = "19.21.0.0.0"  # type: ignore[attr-defined]
-    session.asked.clear()
+    session.sent.clear()
     snapshot = poll("erp1", session)
     assert snapshot.release == "19.21.0.0.0"
     reading = snapshot.read("v$instance")
     assert isinstance(reading, Missing) and reading.kind == "refused", "the poll still reports it as missing"
-    texts = {view: sql for view, sql, _ in session.asked}
-    newest = {view: text_for(collectors()[view].statements, "19.21.0.0.0") for view in texts}
+    texts = {view_of(sql): sql for sql, _ in session.sent}
+    newest = {view: text_for(collectors()[str(view)].statements, "19.21.0.0.0") for view in texts}
     assert {view for view in texts if texts[view] != newest[view]} <= {"v$instance"}
 
 
@@ -523,11 +498,11 @@ def test_group_that_is_refused_or_fails_is_asked_one_by_one_for_an_hour(
     assert session.groups() in (1, 2)
 
 
-@pytest.mark.parametrize("view", sorted(GROUPED - {SINCE_CONTAINERS}))
-def test_refused_view_of_a_group_costs_itself_alone(view: str) -> None:
+@pytest.mark.parametrize("view", [view for view in POLLED if view not in ("v$instance", "v$latchname")])
+def test_refused_view_costs_itself_alone_in_a_group_and_without(view: str) -> None:
     snapshot = poll("erp1", GroupingSession(refused=(view,)), grouping=Grouping("erp1"))
-    missing = {name for name, reading in snapshot.readings.items() if isinstance(reading, Missing)}
-    assert missing - {SINCE_CONTAINERS} == {view}
+    missing = {name: one.kind for name, one in snapshot.readings.items() if isinstance(one, Missing)}
+    assert {SINCE_CONTAINERS: "not_asked"} | missing == {SINCE_CONTAINERS: "not_asked", view: "refused"}
     assert snapshot.readings == poll("erp1", GroupingSession(refused=(view,))).readings
 
 

@@ -123,7 +123,7 @@ def test_views_of_knows_our_statements_by_their_text() -> None:
     ("wrong", "said"),
     [
         (("'v$rowcache'", "'v$rowcash'"), "v$rowcash"),
-        (("dlm_releases", "0, dlm_releases"), "v$rowcache"),
+        (("dlm_conflicts", "0, dlm_conflicts"), "v$rowcache"),
         (("of_view, t1", "view, t1"), "no group"),
     ],
 )

@@ -26,16 +26,7 @@ import yaml
 
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.load import Child, Scenario
-from collectors.demo.scenarios import (
-    HEALTHY,
-    LOGON_STORM,
-    ORDINARY_19,
-    PARSE_STORM,
-    RELEASE_19,
-    RELIEVED,
-    STORM,
-    UNDO_STORM,
-)
+from collectors.demo.scenarios import loads, row_caches, scenarios
 from collectors.errors import CredentialError, SessionError, StartingError
 from collectors.poll import Connection
 from collectors.registry import collectors
@@ -79,6 +70,8 @@ QUIET_HERE = {
 """Alerts whose expression has no data in this test, each with the reason. Their promtool tests show that they fire."""
 
 HEALTHY_SECONDS = 6.0
+HEALTHY, STORM, UNDO_STORM = loads()["healthy"], loads()["storm"], scenarios()["undo-storm"]
+LOGON_STORM = loads()["logon-storm"]
 MINIMAL = {"v$instance", "v$latchname", "v$event_name", "v$latch_children", "v$sys_time_model"}
 WAITS_ALONE = {"v$instance", "v$latchname", "v$event_name", "v$system_event", "v$sys_time_model"}
 
@@ -169,7 +162,8 @@ class Fleet:
         now = time.monotonic() - self.zero
         relieved = {
             name: replace(
-                one, loop=((HEALTHY_SECONDS, HEALTHY), (now - HEALTHY_SECONDS, one.loop[1][1]), (3600, RELIEVED))
+                one,
+                loop=((HEALTHY_SECONDS, HEALTHY), (now - HEALTHY_SECONDS, one.loop[1][1]), (3600, loads()["relieved"])),
             )
             for name, one in self.scripts.items()
             if one.loop[0] == (HEALTHY_SECONDS, HEALTHY)
@@ -204,8 +198,8 @@ def nineteen() -> Scenario:
         name="nineteen",
         release="19.0.0.0.0",
         about="waits of 12.2 and newer",
-        caches=RELEASE_19,
-        ordinary=ORDINARY_19,
+        caches=row_caches()["19"],
+        ordinary=loads()["ordinary-19"],
         loop=((3600, load),),
         events=("row cache mutex", "row cache lock", "latch free"),
         mutexes=True,
@@ -217,7 +211,7 @@ def whole_fleet() -> Fleet:
         "storm": short_storm("storm", 1900),
         "milder": short_storm("milder", 300),
         "blind": short_storm("blind", 1900),
-        "parse": PARSE_STORM,
+        "parse": scenarios()["parse-storm"],
         "nineteen": nineteen(),
         "blind19": nineteen(),
     }

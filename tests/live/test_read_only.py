@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from collectors.demo.scenarios import HEALTHY_19C
+from collectors.demo.scenarios import scenarios
 from collectors.errors import UnlistedStatement
 from collectors.ondemand.check import limited
 from tests.collectors.sql_proof import parser_faults, views_of_tree
@@ -42,7 +42,7 @@ class Recorded(ScriptedBackend):
 
     def __init__(self) -> None:
         self.sent: set[str] = set()
-        super().__init__(HEALTHY_19C)
+        super().__init__(scenarios()["healthy-19c"])
 
     def answer(self, service: str, sql: str, binds: Mapping[str, object], /) -> Answer:
         """See `Backend.answer`; 1 to each question."""

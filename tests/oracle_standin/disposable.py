@@ -11,7 +11,7 @@ from threading import RLock
 from time import monotonic
 
 from collectors.demo.load import ScriptedBlocker, ScriptedHang, ScriptedLoad
-from collectors.demo.scenarios import HEALTHY_19C, LOGON_STORM, NUMBERING, ORDINARY_19
+from collectors.demo.scenarios import loads, scenarios
 from tests.live.load.statements import (
     HOLDS,
     LEFTOVERS,
@@ -38,12 +38,13 @@ TAKEN = {"USER": 1920, "PROFILE": 2379}
 GONE = {"TABLE": 942, "SEQUENCE": 2289, "TRIGGER": 4080, "USER": 1918, "PROFILE": 2380}
 LISTED = [re.compile(re.escape(text).replace(r"\{number\}", r"\d+")) for text in STATEMENTS]
 FOREVER = 1e9
+ORDINARY_19 = loads()["ordinary-19"]
 
 NUMBERS, HELD, HOLD = f"{PREFIX}NUMBERS", f"{PREFIX}HELD", f"{PREFIX}HOLD"
 EFFECTS: Mapping[str, ScriptedLoad] = {
-    NUMBERS: replace(NUMBERING, children={}, holders={}, waiters={}, mutexes=ORDINARY_19.mutexes),
+    NUMBERS: replace(loads()["numbering"], children={}, holders={}, waiters={}, mutexes=ORDINARY_19.mutexes),
     HOLD: ORDINARY_19,
-    LOGON: LOGON_STORM,
+    LOGON: loads()["logon-storm"],
 }
 """Object that is there → what its load does. The other loads do nothing, and DDL that is held open is a hang."""
 HANG = ScriptedHang(
@@ -79,7 +80,7 @@ class DisposableBackend(ScriptedBackend):
         self.service: Service | None = None
         self._change = RLock()
         self._effect = ""
-        super().__init__(replace(HEALTHY_19C, name="disposable", loop=((FOREVER, ORDINARY_19),)), clock)
+        super().__init__(replace(scenarios()["healthy-19c"], name="disposable", loop=((FOREVER, ORDINARY_19),)), clock)
         self._zero = self._since = clock()
 
     def answer(self, service: str, sql: str, binds: Mapping[str, object], /) -> Answer:

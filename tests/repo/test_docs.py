@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from collectors.capture import delta_of, load
-from collectors.demo.scenarios import HEALTHY, UNDO_STORM
+from collectors.demo.scenarios import loads, scenarios
 from collectors.model import Delta
 from collectors.registry import collectors
 from docs import build
@@ -313,9 +313,10 @@ def test_how_to_be_alerted_is_one_step_from_the_front_page_and_from_the_navigati
 
 def test_tour_tells_the_times_of_the_scripted_storm() -> None:
     (row,) = (line for line in document("docs/first-incident.md").splitlines() if line.startswith("| `undo-storm`"))
-    calm = next(seconds for seconds, load in UNDO_STORM.loop if load == HEALTHY)
-    ((eased, _),) = UNDO_STORM.marks
-    period = sum(seconds for seconds, _ in UNDO_STORM.loop)
+    script = scenarios()["undo-storm"]
+    calm = next(seconds for seconds, load in script.loop if load == loads()["healthy"])
+    ((eased, _),) = script.marks
+    period = script.length
     told = re.findall(r"after (\d+) s .* lasts (\d+) s, .* repeats every (\d+) s", row)
     assert told == [(f"{calm:.0f}", f"{eased - calm:.0f}", f"{period:.0f}")]
     assert 2 * (eased - calm) < period, "the tour says that the storm is over for more than half of the time"

@@ -227,7 +227,7 @@ def test_tests_are_in_the_folder_of_what_they_test() -> None:
 # The machine
 
 TEXT = {
-    "", ".py", ".yaml", ".yml", ".md", ".toml", ".json", ".html", ".js", ".css", ".sql", ".sh", ".cfg", ".ini",
+    "", ".py", ".yaml", ".yml", ".md", ".toml", ".json", ".html", ".js", ".css", ".sql", ".j2", ".sh", ".cfg", ".ini",
     ".txt",
 }  # fmt: skip
 MACHINE = re.compile(r"(?<![\w.~$}/-])/(?:" + "|".join(("work", "root", "home")) + r")/[\w.]")

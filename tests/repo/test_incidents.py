@@ -14,7 +14,7 @@ import pytest
 from collectors.delta import between
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.load import Scenario
-from collectors.demo.scenarios import DDL_HANG, HEALTHY, ORDINARY_19, STORM, UNDO_STORM
+from collectors.demo.scenarios import loads, scenarios
 from collectors.model import Delta, Snapshot
 from collectors.poll import poll
 from rules.cache_map import cache_map
@@ -40,15 +40,15 @@ READ_BY_THE_RULES = (
 
 def storm(cycle: int, share: float) -> Scenario:
     """A storm that lasts a share of each cycle; the cycle begins healthy."""
-    return replace(UNDO_STORM, loop=((cycle * (1 - share), HEALTHY), (cycle * share, STORM)))
+    loop = ((cycle * (1 - share), loads()["healthy"]), (cycle * share, loads()["storm"]))
+    return replace(scenarios()["undo-storm"], loop=loop)
 
 
 def hang(cycle: int, length: float) -> Scenario:
     """Sessions that hang for some minutes of each cycle behind one DDL."""
-    (held,) = DDL_HANG.hangs
-    return replace(
-        DDL_HANG, loop=((cycle, ORDINARY_19),), hangs=(replace(held, begin=cycle - length, end=cycle - 1.0),)
-    )
+    script = scenarios()["ddl-hang"]
+    hangs = (replace(script.hangs[0], begin=cycle - length, end=cycle - 1.0),)
+    return replace(script, loop=((cycle, script.ordinary),), hangs=hangs)
 
 
 def polls(script: Scenario, length: int, interval: int) -> Iterator[Mapping[str, bytes]]:

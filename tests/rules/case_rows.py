@@ -10,7 +10,7 @@ from typing import Any
 from collectors.delta import between
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.load import RESLEEPS, Scenario
-from collectors.demo.scenarios import ORDINARY, ORDINARY_19, RELEASE_11_2, RELEASE_12_1, RELEASE_19
+from collectors.demo.scenarios import loads, row_caches
 from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_MUTEX_EVENT, Changes, ColumnKind, Delta, Row, Value
 from collectors.poll import poll
 from collectors.registry import collectors
@@ -31,7 +31,8 @@ SETTINGS = {
 
 _LATCHES = ("latch: row cache objects", "row cache lock", "latch free")
 _MUTEXES = (*_LATCHES, ROW_CACHE_MUTEX_EVENT)
-_RELEASE_12_2 = tuple(one for one in RELEASE_19 if not one.name.startswith("dc_realtime"))
+_RELEASE_12_2 = tuple(one for one in row_caches()["19"] if not one.name.startswith("dc_realtime"))
+ORDINARY_19 = loads()["ordinary-19"]
 _ORDINARY_12_2 = replace(
     ORDINARY_19, mutexes={place.replace("[10]", "[13]"): moved for place, moved in ORDINARY_19.mutexes.items()}
 )
@@ -39,10 +40,10 @@ _ORDINARY_12_2 = replace(
 
 def _scenario(release: str) -> Scenario:
     version, caches, load, events = {
-        "11.2": ("11.2.0.4.0", RELEASE_11_2, ORDINARY, _LATCHES),
-        "12.1": ("12.1.0.2.0", RELEASE_12_1, ORDINARY, _LATCHES),
+        "11.2": ("11.2.0.4.0", row_caches()["11.2"], loads()["ordinary"], _LATCHES),
+        "12.1": ("12.1.0.2.0", row_caches()["12.1"], loads()["ordinary"], _LATCHES),
         "12.2": ("12.2.0.1.0", _RELEASE_12_2, _ORDINARY_12_2, _MUTEXES),
-        "19": ("19.0.0.0.0", RELEASE_19, ORDINARY_19, _MUTEXES),
+        "19": ("19.0.0.0.0", row_caches()["19"], ORDINARY_19, _MUTEXES),
     }[release]
     return Scenario(
         name="ordinary",

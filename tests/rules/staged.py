@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Literal
 
 from collectors.model import Changes, Delta, Missing, Reading, Row
-from collectors.views.library_cache_sessions import MOST_ROWS
+from collectors.views.session import MOST_WAITS
 from rules.model import Confidence, Diagnosis, Severity
 from tests.paths import DATA
 from tests.rules.case_files import Case, Expected, Told, delta_of
@@ -81,7 +81,7 @@ def _at_the_poll(library: Sequence[Row] | None, delta: Delta) -> Reading:
         )
     met = [{**row, "type": "USER"} for row in library for _ in range(row["sessions"])]
     return Changes(
-        SESSIONS, tuple({**row, "sid": sid, "met": len(met)} for sid, row in enumerate(met[:MOST_ROWS], 100))
+        SESSIONS, tuple({**row, "sid": sid, "met": len(met)} for sid, row in enumerate(met[:MOST_WAITS], 100))
     )
 
 

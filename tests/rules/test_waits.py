@@ -1,9 +1,8 @@
 """Sessions that hang: what they cost while no wait ends. Nothing counts twice when their waits end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -81,134 +80,8 @@ def judged(earlier: Snapshot, later: Snapshot) -> Diagnosis:
     return diagnose(delta(earlier, later))
 
 
-def lost(got: Diagnosis) -> float:
-    """Seconds lost, of the interval."""
-    assert got.impact is not None and got.impact.waiting_sessions is not None
-    return got.impact.waiting_sessions * SECONDS
-
-
-def test_hang_with_a_still_counter_is_no_health() -> None:
-    """The published case: 240 sessions blocked, 626.88 s each, 4,500 s of DB time in the interval, no wait ended."""
-    look = waiters(LISTED, 626.88, met=240, final_blocking_session=312)
-    got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=4_500, look=look))
-    assert "Nothing to do" not in got.headline
-    assert got.severity is Severity.CRITICAL
-    assert "240 sessions wait for the row cache" in got.headline
-    assert "for up to 10 minutes; no wait has finished, so v$system_event shows nothing" in got.headline
-    assert lost(got) == LISTED * SECONDS
-    assert [(one.cause, one.cache) for one in got.findings] == [("row-cache-lock-hang", "dc_objects")]
-
-
-def test_hang_of_all_listed_sessions_is_told_in_one_sentence() -> None:
-    got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=650, look=waiters(38, 671)))
-    told = "38 sessions have waited for dc_objects for up to 11 minutes; no wait has finished, so v$system_event shows nothing"
-    assert told in got.headline
-    assert got.steps[0].statement.startswith(told)
-    assert got.impact is not None and got.impact.share_of_db_time == pytest.approx(38 * SECONDS / 650)
-
-
 UNREAD = Missing("waiting_sessions", "unread", "not read", "read it")
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "seconds"),
-    [
-        # 2,360 waits of 626.88 s end. What earlier intervals counted is subtracted.
-        (waiters(LISTED, 620, met=2_360), {"db_time": 30_000, "waits": 2_360, "waited": 2_360 * 626.88}, 2_360 * 6.88),
-        (
-            waiters(3, 100),
-            {"db_time": 60, "waits": 1, "waited": 105, "look": waiters(3, 100 + SECONDS)[1:]},
-            5 + 2 * SECONDS,
-        ),
-        (waiters(1, 100), {"db_time": 60, "waits": 1, "waited": 110, "look": waiters(1, 4)}, 10 + 4),
-        (UNREAD, {"db_time": 60, "waits": 1, "waited": 4}, 4),
-    ],
-    ids=["it ended", "one ended and others go on", "an old wait and a new one of a session", "nobody looked before"],
-)
-def test_hang_counts_nothing_a_second_time(
-    before: list[Row] | Missing, after: Mapping[str, Any], seconds: float
-) -> None:
-    assert lost(judged(snapshot(0, db_time=0, look=before), snapshot(SECONDS, **after))) == pytest.approx(seconds)
-
-
-@pytest.mark.parametrize(
-    "look", [waiters(1, 0.003), waiters(40, 900, type="BACKGROUND"), waiters(40, 900, event="latch free", p2=9), []]
-)
-def test_hang_needs_sessions_that_wait_long_for_the_row_cache(look: list[Row]) -> None:
-    got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=80, look=look))
-    assert (got.severity, got.findings) == (Severity.INFO, ())
-    assert got.headline.startswith("Nothing to do about the row cache")
-    assert not [one for one in got.waiting if one.hanging]
-
-
-def test_hang_cannot_be_told_without_the_look_where_sessions_wait_for_something() -> None:
-    refused = Missing("waiting_sessions", "refused", "ORA-00942", "grant select on sys.v_$session to <user>;")
-    got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=4_500, look=refused))
-    assert "without a look at v$session it is unknown whether they hang" in got.headline
-    (open_point,) = (one for one in got.undetermined if one.cause == "row-cache-lock-hang")
-    assert (open_point.missing, open_point.way_out) == ("waiting_sessions", refused.way_out)
-    calm = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=60, look=refused))
-    assert "it is unknown whether" not in calm.headline
-
-
-def test_hang_in_a_single_poll_is_a_trouble_of_now_and_not_of_the_uptime() -> None:
-    got = diagnose(since_startup(snapshot(SECONDS, db_time=9e6, look=waiters(38, 671))))
-    assert got.severity is Severity.CRITICAL
-    assert "38 sessions have waited for dc_objects for up to 11 minutes" in got.headline
-    assert "v$system_event counts a wait only when it ends" in got.headline
-
-
-def test_hang_is_told_even_where_counters_are_hidden_and_never_costs_more_than_all_of_db_time() -> None:
-    got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=2, look=waiters(38, 671)))
-    assert got.impact is not None and got.impact.share_of_db_time == 1.0
-    later = snapshot(SECONDS, db_time=650, look=waiters(38, 671))
-    hidden = Missing("v$system_event", "refused", "ORA-00942", "grant it")
-    later = replace(later, readings={**later.readings, "v$system_event": hidden})
-    got = judged(snapshot(0, db_time=0), later)
-    assert (got.severity, lost(got)) == (Severity.CRITICAL, 38 * SECONDS)
-
-
-def test_hang_on_a_mutex_without_a_cause_is_an_incident_all_the_same() -> None:
-    mutex = waiters(12, 90, event="row cache mutex")
-    names = Rows("v$event_name", ({"name": "row cache mutex"}, {"name": LOCK}))
-    polls = [snapshot(0, db_time=0), snapshot(SECONDS, db_time=200, look=mutex)]
-    got = judged(*(replace(one, readings={**one.readings, "v$event_name": names}) for one in polls))
-    assert (got.severity, got.findings) == (Severity.CRITICAL, ())
-    assert got.headline.startswith("12 sessions have waited for dc_objects for up to 90 seconds")
-
-
-def test_background_process_that_hangs_alone_is_a_note_and_no_cost() -> None:
-    look = waiters(2, 71, type="BACKGROUND")
-    got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=9, look=look))
-    assert got.severity is Severity.INFO
-    (note,) = (note for note in got.notes if "background" in note)
-    assert note.startswith(
-        "2 background processes have waited for the row cache for up to 71 seconds (session 100 for "
-    )
-    beside = [*look, *({**row, "sid": 300} for row in waiters(1, 71))]
-    loud = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=9, look=beside))
-    assert not [note for note in loud.notes if "background" in note], "the step that says who hangs counts them"
-
-
-def test_hang_behind_one_session_names_it_and_the_waits_of_background_processes() -> None:
-    look = [
-        *waiters(38, 671, final_blocking_session=312, final_blocking_instance=2),
-        *waiters(1, 30, type="BACKGROUND"),
-    ]
-    got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=650, look=[*look[:-1], {**look[-1], "sid": 9}]))
-    assert "38 of 38 (100.0 %) wait for session 312@2. 1 background process waits too." in got.steps[0].statement
-    (group,) = got.waiting
-    assert (group.cache, group.sessions, group.hanging, group.longest_seconds) == ("dc_objects", 38, 38, 671.0)
-
-
-def test_hang_tells_the_waits_that_ended_meanwhile_and_a_cache_that_v_rowcache_does_not_list_by_its_id() -> None:
-    got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=650, waits=7, waited=0.1, look=waiters(38, 671)))
-    assert "7 other waits for row cache lock finished meanwhile" in got.headline
-    got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=450, look=waiters(30, 60, p1=37)))
-    nameless = "cache id 37, not listed in v$rowcache"
-    assert f"30 sessions have waited for {nameless}, for up to" in got.headline
-    assert [(finding.cause, finding.cache) for finding in got.findings] == [("row-cache-lock-hang", nameless)]
-    assert [group.cache for group in got.waiting] == [nameless]
+REFUSED = Missing("waiting_sessions", "refused", "ORA-00942", "grant select on sys.v_$session to <user>;")
 
 
 def without(rows: Sequence[Row], column: str, place: int | None = None) -> list[Row]:
@@ -219,22 +92,79 @@ def without(rows: Sequence[Row], column: str, place: int | None = None) -> list[
     ]
 
 
-def of_look(look: Sequence[Row]) -> tuple[list[str], str]:
-    got = judged(snapshot(0, db_time=0), snapshot(SECONDS, db_time=650, look=look))
-    return [one.cause for one in got.findings], got.headline
+def hangs() -> Iterator[tuple[str, Diagnosis]]:
+    """What sessions that hang cost, and what is said of them."""
 
+    def after(look: Sequence[Row] | Missing = (), before: Sequence[Row] | Missing = (), **counted: float) -> Diagnosis:
+        later = snapshot(SECONDS, look=look, **{"db_time": 650, **counted})  # type: ignore[arg-type]
+        return judged(snapshot(0, db_time=0, look=before), later)
 
-def test_columns_that_were_not_captured_hide_no_crowd_and_leave_open_who_waits_for_whom_or_the_cost() -> None:
+    # A published case: 240 sessions blocked, 626.88 s each, 4,500 s of DB time in the interval, no wait ended.
+    yield (
+        "240 sessions, of which 200 are listed",
+        after(waiters(LISTED, 626.88, 240, final_blocking_session=312), db_time=4_500),
+    )
+    yield "38 sessions", after(waiters(38, 671))
+    # 2,360 waits of 626.88 s end. What earlier intervals counted is subtracted.
+    ended = {"db_time": 30_000, "waits": 2_360, "waited": 2_360 * 626.88}
+    yield "it ended", after(before=waiters(LISTED, 620, met=2_360), **ended)
+    others = waiters(3, 100 + SECONDS)[1:]
+    yield "one ended, and others go on", after(others, waiters(3, 100), db_time=60, waits=1, waited=105)
+    yield (
+        "an old wait and a new one of a session",
+        after(waiters(1, 4), waiters(1, 100), db_time=60, waits=1, waited=110),
+    )
+    yield "nobody looked before", after(before=UNREAD, db_time=60, waits=1, waited=4)
+    yield "a short wait", after(waiters(1, 0.003), db_time=80)
+    yield "background processes alone", after(waiters(2, 71, type="BACKGROUND"), db_time=9)
+    beside = [*waiters(2, 71, type="BACKGROUND"), *({**row, "sid": 300} for row in waiters(1, 71))]
+    yield "background processes beside a session", after(beside, db_time=9)
+    yield "latch free, of another latch", after(waiters(40, 900, event="latch free", p2=9), db_time=80)
+    yield "nobody looked, and many wait for something", after(REFUSED, db_time=4_500)
+    yield "nobody looked, and few wait", after(REFUSED, db_time=60)
+    yield "a single poll", diagnose(since_startup(snapshot(SECONDS, db_time=9e6, look=waiters(38, 671))))
+    yield "more than all of DB time", after(waiters(38, 671), db_time=2)
+    hidden = Missing("v$system_event", "refused", "ORA-00942", "grant it")
+    later = snapshot(SECONDS, db_time=650, look=waiters(38, 671))
+    blind = replace(later, readings={**later.readings, "v$system_event": hidden})
+    yield "the counters are hidden", judged(snapshot(0, db_time=0), blind)
+    names = Rows("v$event_name", ({"name": "row cache mutex"}, {"name": LOCK}))
+    mutex = snapshot(0, db_time=0), snapshot(SECONDS, db_time=200, look=waiters(12, 90, event="row cache mutex"))
+    yield "on a mutex", judged(*(replace(one, readings={**one.readings, "v$event_name": names}) for one in mutex))
+    behind = waiters(38, 671, final_blocking_session=312, final_blocking_instance=2)
+    process = {**waiters(1, 30, type="BACKGROUND")[0], "sid": 9}
+    yield "behind one session, and a background process", after([*behind, process])
+    yield "other waits ended meanwhile", after(waiters(38, 671), waits=7, waited=0.1)
+    yield "a cache that v$rowcache does not list", after(waiters(30, 60, p1=37), db_time=450)
     crowd = waiters(38, 671, final_blocking_session=312, final_blocking_instance=1)
     for column in ("event", "wait_time_micro", "type", "final_blocking_session", "blocking_instance"):
-        assert of_look(without(crowd, column, 7))[0] == ["row-cache-lock-hang"], column
+        yield f"{column} of one was not captured", after(without(crowd, column, 7))
     apart = [waiters(1, 90, sid=sid, final_blocking_session=sid + 9, final_blocking_instance=1)[0] for sid in (1, 2, 3)]
-    assert of_look(apart)[0] == []
+    yield "three behind three", after(apart)
     for column in ("final_blocking_session", "type"):
-        assert of_look(without(apart, column))[0] == [], column
+        yield f"three behind three, {column} was not captured", after(without(apart, column))
     for column in ("event", "wait_time_micro"):
-        found, told = of_look(without(waiters(1, 40), column))
-        assert (found, told[:11]) == ([], "Cannot tell"), column
+        yield f"one session, {column} was not captured", after(without(waiters(1, 40), column))
+
+
+def lines(got: Diagnosis) -> Iterator[str]:
+    yield f"{got.state}: {got.headline}"
+    cost = got.impact
+    if cost is not None and cost.waiting_sessions is not None:
+        share = "" if cost.share_of_db_time is None else f", {cost.share_of_db_time:.4g} of DB time"
+        yield f"lost: {cost.waiting_sessions * SECONDS:.6g} s{share}"
+    yield from (f"found: {one.cause} on {one.cache}" for one in got.findings)
+    yield from (
+        f"waiting: {one.sessions} for {one.event} on {one.cache}, {one.hanging} hang, {one.longest_seconds:g} s"
+        for one in got.waiting
+    )
+    yield from (f"{step.step}: {step.statement}" for step in got.steps if step.step == "waiting now")
+    yield from (f"open: {one.cause}: {one.missing}; {one.way_out}" for one in got.undetermined if "hang" in one.cause)
+    yield from (f"note: {note}" for note in got.notes if "background" in note)
+
+
+def test_what_is_said_of_each_hang(golden: Callable[[str, str], None]) -> None:
+    golden("waits.txt", "\n".join(line for name, got in hangs() for line in (f"== {name}", *lines(got), "")))
 
 
 CHILDREN: list[Row] = [{**row, "addr": f"0A{row['child#']}"} for row in SICK["v$latch_children"]]

@@ -18,28 +18,6 @@ from tests.paths import INCIDENT
 from tests.service.stage import Stage
 from tests.service.stores import ENGINES, Place, Postgres, from_template, migrated
 
-GOLDEN = Path(__file__).parents[1] / "golden"
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """The option that renews golden files."""
-    parser.addoption("--renew-golden", action="store_true", help="write the files of tests/golden anew")
-
-
-@pytest.fixture
-def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """Compare a text with a frozen file of tests/golden."""
-
-    def compare(name: str, text: str) -> None:
-        path = GOLDEN / name
-        if request.config.getoption("--renew-golden", default=False):
-            path.write_text(text, encoding="utf-8")
-        assert path.is_file(), f"no {path}; run `pytest tests/service --renew-golden`"
-        kept = path.read_text(encoding="utf-8")
-        assert text == kept, f"{name} changed; if it should, run `pytest tests/service --renew-golden`"
-
-    return compare
-
 
 @pytest.fixture
 def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stage]:

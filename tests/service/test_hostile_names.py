@@ -23,7 +23,8 @@ from rules.comparison.compare import compare
 from rules.engine import Examination
 from rules.model import Diagnosis, WaiterGroup, WaiterTotal, WaiterTotals
 from service import escape
-from service.cli.diagnose import Format, _printed
+from service.cli.common import Format
+from service.cli.diagnose import _printed
 from service.cli.messages import say
 from service.config.logs import OneLine
 from service.escape import UNSEEN, fenced, in_chat, in_header, in_label, inline, plain_cell, visible, visible_json
@@ -31,7 +32,7 @@ from service.intake.inputs import InputResults, diagnose_data
 from service.metrics.exposition import render
 from service.render import comparison
 from service.store.repository import Repository
-from tests.paths import DATA, INCIDENT
+from tests.paths import HANG, INCIDENT
 from tests.service.stage import BEGAN, Client, Stage
 
 NASTY = (
@@ -96,7 +97,7 @@ def test_diagnosis_of_any_name_is_harmless_in_every_form(name: str) -> None:
 
 def hung(name: str) -> InputResults:
     """A hang behind a job that can be stopped, whose sessions have names that an enemy chose."""
-    document = json.loads((DATA / "hangs-4/K05_waits_rdbms_ipc_reply.json").read_text(encoding="utf-8"))
+    document = json.loads(HANG.read_text(encoding="utf-8"))
     views = document["snapshots"][-1]["views"]
     for table in (views["waiting_sessions"], views["row_cache_blockers"]):
         for row, column in product(table["rows"], ("module", "username", "machine", "sql_id", "program")):

@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import count, product
@@ -15,7 +16,7 @@ from collectors.demo.scenarios import scenarios
 from collectors.ondemand.blockers import views_of_look
 from collectors.ondemand.check import asked
 from collectors.ondemand.sampling import VIEW as SAMPLED
-from collectors.poll import Grouping
+from collectors.poll import Answer, Grouping
 from collectors.registry import collectors
 from service.config.settings import DatabaseSettings
 from service.store.repository import Repository
@@ -48,13 +49,13 @@ class OddDatabase(ScriptedDatabase):
 
     change: Change | None = None
 
-    def view(self, name: str) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-        columns, rows = super().view(name)
-        if self.change is None or name != self.change[0] or self.change[1] not in columns:
-            return columns, rows
-        place = columns.index(self.change[1])
-        some = rows or [tuple([None] * len(columns))]
-        return columns, [(*row[:place], self.change[2], *row[place + 1 :]) for row in some]
+    def view(self, name: str) -> Answer:
+        whole = super().view(name)
+        if self.change is None or name != self.change[0] or self.change[1] not in whole.columns:
+            return whole
+        place = whole.columns.index(self.change[1])
+        some = whole.rows or [tuple([None] * len(whole.columns))]
+        return replace(whole, rows=[(*row[:place], self.change[2], *row[place + 1 :]) for row in some])
 
 
 class FourDatabases:

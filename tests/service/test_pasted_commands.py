@@ -8,13 +8,13 @@ from typing import get_args
 import pytest
 from markdown_it import MarkdownIt
 
-from service.cli.diagnose import Format, _printed
+from service.cli.common import Format
+from service.cli.diagnose import _printed
 from service.escape import fenced
 from service.intake.inputs import diagnose_data
-from service.render.short import MOST_LINES
-from tests.paths import DATA
+from service.render.text import MOST_LINES
+from tests.paths import HANG
 
-CAPTURE = DATA / "hangs-4" / "K05_waits_rdbms_ipc_reply.json"
 RIGHT = {
     "NIGHTLY": "NIGHTLY",
     "N1$_#": "N1$_#",
@@ -34,7 +34,7 @@ WITHHELD = (
 
 def printed(name: str) -> dict[Format, str]:
     """What `diagnose` makes of a hang behind a job of that name, in every form."""
-    document = json.loads(CAPTURE.read_text(encoding="utf-8"))
+    document = json.loads(HANG.read_text(encoding="utf-8"))
     views = document["snapshots"][-1]["views"]
     table = views["row_cache_blockers"]
     (row,) = table["rows"]

@@ -1,7 +1,8 @@
 """Writes dumps of made-up hangs as Oracle lays them out. Nothing here is shared with the readers.
 
-A hang is a forest: each session waits for at most one other, and all who wait want a row cache lock. Layouts: the hang analysis
-of 11.2 and later in braces, the one before in angle brackets, its nodes, and the system state of 10.2, 11.2 and 23ai.
+Each session of a hang waits for at most one other, most for a row cache lock. Layouts: the hang analysis of 11.2 and later in
+braces, the one before in angle brackets, its nodes, and the system state of 10.2, 11.2 and 23ai. The two analyses may have
+circles, several instances and any event.
 """
 
 import random
@@ -11,7 +12,7 @@ CACHES = {0: "dc_tablespaces", 3: "dc_rollback_segments", 8: "dc_objects", 10: "
 IDLE = "SQL*Net message from client"
 
 
-@dataclass
+@dataclass(eq=False)
 class Sleeper:
     """One session of a made-up hang."""
 
@@ -24,6 +25,10 @@ class Sleeper:
     """The session it waits for."""
     asks: str
     seconds: int
+    instance: int = 1
+    event: str = "row cache lock"
+    counted: int | None = None
+    """How many an analysis says wait behind it, if not those that do directly."""
 
     @property
     def root(self) -> "Sleeper":
@@ -75,7 +80,10 @@ def hang(chance: random.Random, most: int = 14) -> Hang:
             )
         )
     chance.shuffle(sleepers)
-    return Hang(sleepers, chance.choice(list(CACHES)), chance.randint(1, 4))
+    made = Hang(sleepers, chance.choice(list(CACHES)), chance.randint(1, 4))
+    for sleeper in sleepers:
+        sleeper.instance = made.instance
+    return made
 
 
 def head(instance: int, moment: str = "2021-03-02 07:15:31.402") -> list[str]:
@@ -125,8 +133,9 @@ def braces(made: Hang) -> list[str]:
     ]
     placed: dict[int, int] = {}
     number = 0
-    for sleeper in made.sleepers:
-        if sleeper.sid in placed or made.behind(sleeper):
+    # A circle that nobody stands behind begins at any of its sessions.
+    for sleeper in (*(one for one in made.sleepers if not made.behind(one)), *made.sleepers):
+        if sleeper.sid in placed:
             continue
         number += 1
         out += ["-" * 79, f"Chain {number}:", "-" * 79]
@@ -136,8 +145,11 @@ def braces(made: Hang) -> list[str]:
             placed[one.sid] = number
             if one.ahead is None:
                 break
+            if one.ahead is sleeper:
+                out.append("    and is blocked by the session at the start of the chain.")
+                break
             if one.ahead.sid in placed:
-                named = f"instance: {made.instance}, os id: {one.ahead.ospid}, session id: {one.ahead.sid}"
+                named = f"instance: {one.ahead.instance}, os id: {one.ahead.ospid}, session id: {one.ahead.sid}"
                 out += [
                     f"    and is blocked by '{named}',",
                     f"    which is a member of 'Chain {placed[one.ahead.sid]}'.",
@@ -157,7 +169,7 @@ def _braced(made: Hang, one: Sleeper, arrow: str, word: str) -> list[str]:
     out = [
         f"{arrow}Oracle session identified by:",
         "    {",
-        f"                instance: {made.instance} (mill.mill1)",
+        f"                instance: {one.instance} (mill.mill1)",
         f"                   os id: {one.ospid}",
         f"              process id: {one.pid}, {one.image}",
         f"              session id: {one.sid}",
@@ -165,7 +177,7 @@ def _braced(made: Hang, one: Sleeper, arrow: str, word: str) -> list[str]:
         "             module name: 0 (night run)",
         "    }",
     ]
-    blocked = len(made.behind(one))
+    blocked = len(made.behind(one)) if one.counted is None else one.counted
     if one.ahead is None:
         return [
             *out,
@@ -178,7 +190,7 @@ def _braced(made: Hang, one: Sleeper, arrow: str, word: str) -> list[str]:
         ]
     return [
         *out,
-        f"    {word} waiting for 'row cache lock' with wait info:",
+        f"    {word} waiting for '{one.event}' with wait info:",
         "    {",
         f"                      p1: 'cache id'={made.cache_id:#x}",
         "                      p2: 'mode'=0x0",
@@ -199,16 +211,22 @@ def _braced(made: Hang, one: Sleeper, arrow: str, word: str) -> list[str]:
 
 
 def brackets(made: Hang, *, pointers: bool = True) -> list[str]:
-    """Chains as 9i and 10g write them: the holder first. Each session is in a chain of its own with the one it waits for."""
+    """Lists as 9i and 10g write them: the one that is waited for first. Each session is in a list of its own with the one it
+    waits for; a circle is one list, which its last session closes."""
     fields = "<cnode/sid/sess_srno/proc_ptr/ospid/wait_event>" if pointers else "<cnode/sid/sess_srno/ospid/wait_event>"
     out = ["==============", "HANG ANALYSIS:", "==============", "Open chains found:"]
+    circled: set[int] = set()
     for number, sleeper in enumerate((one for one in made.sleepers if one.ahead), 1):
-        out.append(f"Chain {number} : {fields} :")
         line = [sleeper]
-        while line[0].ahead is not None:
-            line.insert(0, line[0].ahead)
+        while (ahead := line[0].ahead) is not None and ahead not in line:
+            line.insert(0, ahead)
+        if closed := ahead is sleeper:
+            if sleeper.sid in circled:
+                continue
+            circled |= {one.sid for one in line}
+        out.append(f"{'Cycle' if closed else 'Chain'} {number} : {fields} :")
         for place, one in enumerate(line):
-            event = "row cache lock" if one.ahead else "No Wait"
+            event = one.event if one.ahead else "No Wait"
             pointer = f"0x{0xA0000000 + one.pid:x}/" if pointers else ""
             dash = " -- " if place else "    "
             out.append(f"{dash}<0/{one.sid}/{one.serial}/{pointer}{one.ospid}/{event}>")

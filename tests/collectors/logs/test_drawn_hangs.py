@@ -1,7 +1,7 @@
 """Hang analyses drawn with a truth: trees, circles, sessions behind circles, and sessions that are counted and not listed.
 
-The layouts are those of published files (tests/collectors/logs/published_traces.py). A hang is drawn first and written after it,
-so what must be read is known: how many sessions wait, who holds what most of them wait for, and who is in a circle.
+A hang is drawn first and written after it (tests/collectors/logs/dumps.py), so what must be read is known: how many sessions
+wait, who holds what most of them wait for, and who is in a circle.
 """
 
 import io
@@ -13,6 +13,8 @@ import pytest
 from collectors.logs.trace import looks_like_trace, read
 from collectors.model import Delta
 from rules.engine import diagnose
+from tests.collectors.logs import dumps
+from tests.collectors.logs.dumps import Hang, Sleeper
 
 EVENTS = (
     "row cache lock",
@@ -21,7 +23,6 @@ EVENTS = (
     "enq: TX - row lock contention",
     "buffer busy waits",
 )
-IDLE = "SQL*Net message from client"
 JUDGED = 20
 """Every so many hangs are diagnosed as well, which takes longer than reading them."""
 drawn = pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 2_060), marks=pytest.mark.slow)], ids=len)
@@ -49,9 +50,6 @@ class Drawn:
     groups: list[Group]
     about: dict[int, tuple[int, int, int]]
     layout: str
-
-    def who(self, sid: int) -> str:
-        return f"'instance: {self.about[sid][0]}, os id: {sid + 20_000}, session id: {sid}'"
 
 
 def draw(chance: random.Random) -> Drawn:
@@ -82,97 +80,19 @@ def draw(chance: random.Random) -> Drawn:
     return Drawn(groups, about, layout)
 
 
-def paths(group: Group) -> list[list[int]]:
-    """Chains that together list each session once at the least: from one that nobody waits for up to the end, or all round."""
-    begins = [sid for sid in group.ahead if sid not in group.ahead.values()] or group.circle[:1]
-    found = []
-    for sid in begins:
-        path = [sid]
-        while (ahead := group.ahead.get(path[-1])) is not None and ahead not in path:
-            path.append(ahead)
-        found.append(path)
-    return found
-
-
-def braces(hang: Drawn) -> list[str]:
-    """Chains of 11.2 and later. A session that an earlier chain has is named and not described again."""
-    out = ["HANG ANALYSIS:", "  instances (db_name.oracle_sid): mill.mill1", "  analysis initiated by oradebug"]
-    placed: dict[int, int] = {}
-    number = 0
-    for group in hang.groups:
-        for path in paths(group):
-            number += 1
-            out += ["-" * 79, f"Chain {number}:", "-" * 79]
-            for place, sid in enumerate(path):
-                out += ["    Oracle session identified by:" if not place else " => Oracle session identified by:"]
-                out += described(hang, group, sid, first=not place)
-                placed[sid] = number
-                ahead = group.ahead.get(sid)
-                if ahead is None:
-                    break
-                if ahead == path[0]:
-                    out.append("    and is blocked by the session at the start of the chain.")
-                elif ahead in placed:
-                    out += [
-                        f"    and is blocked by {hang.who(ahead)},",
-                        f"    which is a member of 'Chain {placed[ahead]}'.",
-                    ]
-                    break
-                else:
-                    out.append("    and is blocked by")
-    return out
-
-
-def described(hang: Drawn, group: Group, sid: int, *, first: bool) -> list[str]:
-    instance, serial, seconds = hang.about[sid]
-    out = [
-        "    {",
-        f"                instance: {instance} (mill.mill{instance})",
-        f"                   os id: {sid + 20_000}",
-    ]
-    out += [f"              process id: {sid % 500 + 9}, oracle@db7", f"              session id: {sid}"]
-    out += [f"        session serial #: {serial}", "    }"]
-    if sid not in group.ahead:
-        told = group.told or len(group.ahead)
-        return [*out, "    which is not in a wait:", "    {", f"                blocking: {told} sessions", "    }"]
-    out += [f"    {'is' if first else 'which is'} waiting for '{group.event}' with wait info:", "    {"]
-    out += ["                      p1: 'x'=0xd", f"            time in wait: {seconds // 60} min {seconds % 60} sec"]
-    return [
-        *out,
-        "                blocking: 1 session",
-        "            wait history:",
-        "              1.       event: 'x'",
-        "    }",
-    ]
-
-
-def brackets(hang: Drawn) -> list[str]:
-    """Lists up to 11.1: the one that is waited for first. A circle is a list of its own, which its last session closes."""
-    fields = "<cnode/sid/sess_srno/proc_ptr/ospid/wait_event>"
-    out = ["==============", "HANG ANALYSIS:", "=============="]
-    number = 0
-    for group in hang.groups:
-        lists = [("Cycle", list(reversed(group.circle)))] if group.circle else []
-        lists += [("Chain", list(reversed(path))) for path in paths(group) if path[0] not in group.circle]
-        for kind, listed in lists:
-            number += 1
-            out.append(f"{kind} {number} : {fields} :")
-            for place, sid in enumerate(listed):
-                event = group.event if sid in group.ahead else "No Wait"
-                node, serial, _ = hang.about[sid]
-                line = f"<{node}/{sid}/{serial}/0xd81{sid:05x}/{sid + 20_000}/{event}>"
-                out.append(f"{' -- ' if place else '    '}{line}")
-    return out
-
-
 def written(hang: Drawn) -> bytes:
-    head = [
-        "Trace file /u01/diag/rdbms/mill/mill1/trace/mill1_diag_7.trc",
-        "Instance name: mill1",
-        "*** 2021-03-02 07:15:31.402",
-    ]
-    body = {"braces": braces, "brackets": brackets}[hang.layout](hang)
-    return "\n".join([*head, *body, "====", "END OF HANG ANALYSIS", "====", ""]).encode()
+    """The hang as its layout has it."""
+    sleepers = {
+        sid: Sleeper(sid, serial, sid % 500 + 9, sid + 20_000, "oracle@db7", None, "X", seconds, instance)
+        for sid, (instance, serial, seconds) in hang.about.items()
+    }
+    for group in hang.groups:
+        for sid, ahead in group.ahead.items():
+            waiter = sleepers[sid]
+            waiter.ahead, waiter.event, waiter.counted = sleepers[ahead], group.event, 1
+        if group.holder:
+            sleepers[group.holder].counted = group.told or len(group.ahead)
+    return dumps.written(Hang([*sleepers.values()], 13, 1), hang.layout)
 
 
 def check(hang: Drawn, delta: Delta) -> None:

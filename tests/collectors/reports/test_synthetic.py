@@ -302,18 +302,3 @@ def check_compared(told: Interval, delta: Delta) -> None:
 
 def wanted_latches(latches: Iterable[Latch]) -> list[Latch]:
     return [one for one in latches if one.name in LATCHES]
-
-
-@pytest.mark.parametrize("ends", ["\r\n", "\r"])
-@pytest.mark.parametrize("name", ["awr-11.2.0.4.0-undo-storm.txt", "awr-11.2.0.4.0-undo-storm.html"])
-def test_line_ends_and_missing_form_feeds_do_not_change_what_is_read(name: str, ends: str) -> None:
-    text = (REPORTS / name).read_text(encoding="utf-8")
-    (copied,) = read(text.replace("\f", "").replace("\n", ends).encode(), name)
-    assert copied == report(name)
-
-
-@pytest.mark.parametrize("name", ["awr-11.2.0.4.0-undo-storm.txt", "awr-11.2.0.4.0-undo-storm.html"])
-def test_encoding_does_not_change_what_is_read(name: str) -> None:
-    text = (REPORTS / name).read_text(encoding="utf-8")
-    for encoding in ("utf-16", "utf-8-sig"):
-        assert read(text.encode(encoding), name) == (report(name),)

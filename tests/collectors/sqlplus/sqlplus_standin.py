@@ -64,7 +64,6 @@ class SqlPlus:
         at: float,
         refused: tuple[str, ...] = (),
         packages: tuple[str, ...] = ("dbms_lock",),
-        linesize: int = 32767,
         hook: Callable[[str, str], None] = lambda part, view: None,
         rewrite: Callable[[str, Answer], Answer] = lambda view, answer: answer,
         lacks: tuple[str, ...] = (),
@@ -85,7 +84,6 @@ class SqlPlus:
         self._scenario = scenario
         self._refused = refused
         self._packages = packages
-        self._linesize = linesize
         self._hook = hook
         self._rewrite = rewrite
         self._lacks = lacks
@@ -173,7 +171,7 @@ class SqlPlus:
         if self._shown:
             self.screen.append(text)
         if self._spooling:
-            self.spooled += [text[at : at + self._linesize] for at in range(0, max(len(text), 1), self._linesize)]
+            self.spooled.append(text)
 
     def _execute(self) -> None:
         if self._buffer.lstrip().startswith("select"):
@@ -297,9 +295,9 @@ SICK_AT = {"undo-storm": 60.0, "users-mutex": 30.0}
 
 
 @cache
-def spooled(name: str = "undo-storm", looks: int = 15, seconds: int = 15, linesize: int = 32767) -> str:
+def spooled(name: str = "undo-storm", looks: int = 15, seconds: int = 15) -> str:
     """What a run of the script leaves while that scripted database is sick."""
-    return SqlPlus(scenarios()[name], SICK_AT[name], linesize=linesize).run(sqlplus_script(seconds, looks))
+    return SqlPlus(scenarios()[name], SICK_AT[name]).run(sqlplus_script(seconds, looks))
 
 
 def broken_at(width: int, text: str) -> str:

@@ -232,9 +232,7 @@ def test_unwritable_directory_ends_the_script_before_it_reads() -> None:
     run = SqlPlus(scenarios()["undo-storm"], 60.0, unwritable=True)
     assert run.run(sqlplus_script(10, 1)).strip() == ""
     assert not [text for text in run.sent if "latchscope v$" in text] and run.waits == []
-    assert run.screen[-1].startswith("SP2-0606")
-    assert "cd to a directory that you can write to" in run.screen[-2]
-    assert "latchscope_undo_storm_20260302_090100.txt in the directory you started from" in run.screen[-3]
+    assert run.screen[-1].startswith("SP2-0606") and "cd to a directory that you can write to" in run.screen[-2]
 
 
 def test_last_line_claims_no_file_where_a_program_went_on_without_one() -> None:
@@ -242,17 +240,6 @@ def test_last_line_claims_no_file_where_a_program_went_on_without_one() -> None:
     run.run(sqlplus_script(10, 1))
     assert run.screen[-2].startswith("latchscope: read to the end. Unless an error above says")
     assert not [line for line in run.screen if "done" in line]
-
-
-def test_confirming_queries_are_announced_as_what_they_are() -> None:
-    text = sqlplus_script(30, 30, QUESTIONS)
-    head = text.partition("\n\n")[0]
-    assert "small" not in head
-    assert f"Then {len(QUESTIONS)} confirming queries" in head and "nothing limits their time but Ctrl-C" in head
-    run = SqlPlus(scenarios()["undo-storm"], 60.0)
-    run.run(sqlplus_script(10, 1, QUESTIONS[:3]))
-    assert any("then 3 confirming queries that nothing limits" in line for line in run.screen)
-    assert "confirming" not in sqlplus_script()
 
 
 def test_head_counts_the_statements_that_are_sent() -> None:
@@ -265,37 +252,8 @@ def test_head_counts_the_statements_that_are_sent() -> None:
     assert told and int(told[1]) == len({re.sub(r"\|look\d|\|[12]\|", "", one) for one in run.sent})
 
 
-def test_session_gets_its_module_back_and_the_head_says_what_stays() -> None:
+def test_session_gets_its_module_back() -> None:
     run = SqlPlus(scenarios()["undo-storm"], 60.0)
     run.module = "nightly"
     run.run(sqlplus_script(10, 1))
     assert run.module == "nightly"
-    head = sqlplus_script().partition("\n\n")[0]
-    assert "changes the module in v$session, which it puts back" in head and "SET options" in head
-    assert "alters" not in head and "Then type  exit" in head
-    assert "It leaves SQL*Plus when it is done." in sqlplus_script(leave=True).partition("\n\n")[0]
-
-
-def test_settings_a_login_script_may_change_are_reset_before_spooling() -> None:
-    text = sqlplus_script()
-    for option in (
-        "sqlformat default", "markup html off", "markup csv off", "serveroutput off", "null ''", "colsep ' '",
-        "blockterminator .",
-    ):  # fmt: skip
-        assert text.index("set termout off") < text.index(f"\nset {option}\n") < text.index("spool &ls_file"), option
-
-
-def test_advice_for_a_hanging_statement_is_in_the_head_and_on_the_screen() -> None:
-    run = SqlPlus(scenarios()["undo-storm"], 60.0)
-    run.run(sqlplus_script(10, 1))
-    assert any(
-        "if a prompt comes back (not with </dev/null), type  spool off  and  exit" in line for line in run.screen
-    )
-    assert "kill -9 loses what was not yet written" in sqlplus_script()
-
-
-def test_x_kqrst_reading_that_must_fail_is_announced() -> None:
-    run = SqlPlus(scenarios()["undo-storm"], 60.0, refused=("x$kqrst",))
-    run.run(sqlplus_script(10, 1))
-    place = next(at for at, line in enumerate(run.screen) if "once|x$kqrst|open" in line)
-    assert "all but one of them fail is expected" in run.screen[place - 1]

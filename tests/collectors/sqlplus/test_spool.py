@@ -109,11 +109,6 @@ def test_damage_in_transit_does_not_change_what_is_read(name: str, damage: str) 
     assert capture == read(spooled(name))
 
 
-@pytest.mark.parametrize("linesize", [40, 80])
-def test_line_size_not_obeyed_does_not_change_what_is_read(linesize: int) -> None:
-    assert read(spooled(linesize=linesize)) == read(spooled())
-
-
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
 def test_encodings_are_all_recognised_and_read(encoding: str) -> None:
     text = "Sitzung geöffnet\n" + spooled() if encoding == "latin-1" else spooled()

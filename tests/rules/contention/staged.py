@@ -6,7 +6,7 @@ time. It uses no code of the product.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from random import Random
 
@@ -15,9 +15,6 @@ import numpy as np
 from collectors.delta import between
 from collectors.model import Delta
 from rules.cause import catalogue
-from rules.contention.holds import LatchCounts, counts_of
-from rules.contention.prediction import predicted_effect
-from rules.context import SignalContext
 from rules.engine import diagnose
 from rules.remedy import PredictedEffect, RemedyEffect
 from tests.truth.generate import Case, case
@@ -50,11 +47,10 @@ def staged(held_back: bool = False) -> Iterator[int]:
 
 
 @cache
-def remedied(seed: int, intervals: int = 1) -> Remedied | None:
+def remedied(seed: int) -> Remedied | None:
     """The instance of a seed, its prediction and its future.
 
-    None if no child latch is in trouble, or it is not found. The prediction uses `intervals`: the interval of the instance,
-    and earlier ones of the same latch at similar loads.
+    None if no child latch is in trouble, or it is not found.
     """
     generated = case(seed)
     it = generated.outcome.instance
@@ -72,38 +68,7 @@ def remedied(seed: int, intervals: int = 1) -> Remedied | None:
     more_gets = max(outcome.child_gets[told.child] / it.seconds - loads[0].gets, 0.0)
     more_misses = max(outcome.child_misses[told.child] / it.seconds - loads[0].misses, 0.0)
     gets, misses = gets + more_gets, misses + more_misses
-    if intervals > 1 and not told.refused:
-        delta = between(generated.begin, generated.end)
-        assert isinstance(delta, Delta)
-        context = SignalContext(delta)
-        now = counts_of(context, told.child)
-        earlier = _earlier(seed, loads[0], now, (more_gets, more_misses), intervals - 1)
-        told = predicted_effect(context, told.cause, effect, told.child, told.cache, earlier)
     return Remedied(seed, told.cause, told, misses / gets, sleeps)
-
-
-def _earlier(
-    seed: int, load: LatchLoad, now: LatchCounts, beside: tuple[float, float], count: int
-) -> list[LatchCounts]:
-    """Intervals in which the same sessions think up to a quarter more or less, with the noise of counts."""
-    processes, ratio = _queue(load)
-    dice = np.random.default_rng(seed)
-    rows = []
-    for apart in np.exp(dice.uniform(-0.25, 0.25, count)):
-        rate = float(1 - states(processes, ratio * apart)[0]) / load.hold
-        missed = rate * float(1 - states(processes - 1, ratio * apart)[0])
-        gets, misses = ((one + more) * now.seconds for one, more in zip((rate, missed), beside, strict=True))
-        sleeps = now.sleep_ratio * misses
-        rows.append(
-            replace(
-                now,
-                **{
-                    name: float(dice.poisson(mean))
-                    for name, mean in (("gets", gets), ("misses", misses), ("sleeps", sleeps))
-                },
-            )
-        )
-    return rows
 
 
 def _told(generated: Case) -> PredictedEffect | None:
@@ -153,11 +118,11 @@ def _ratio(processes: int, used: float) -> float:
     return float(np.exp(low))
 
 
-def judged(chosen: Iterable[int], intervals: int = 1) -> list[tuple[Remedied, bool, float]]:
+def judged(chosen: Iterable[int]) -> list[tuple[Remedied, bool, float]]:
     """Predictions with an interval: whether the outcome is inside, and the ratio of its high end to its low end."""
     found = []
     for seed in chosen:
-        one = remedied(seed, intervals)
+        one = remedied(seed)
         if one is None or one.told.refused or one.told.figures[0].value is None:
             continue
         missed = one.told.figures[0]

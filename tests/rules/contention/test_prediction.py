@@ -213,11 +213,8 @@ def test_refusal_is_said_and_has_no_score_and_a_database_in_order_has_no_predict
 @pytest.mark.slow
 def test_staged_instances_come_out_within_their_intervals() -> None:
     """A sample; `make bench-model` judges all of them."""
-    one, six = (staged.judged(islice(staged.staged(), 0, None, 6), intervals) for intervals in (1, 6))
-    for judged in (one, six):
-        assert len(judged) >= 4
-        assert np.mean([held for _, held, _ in judged]) >= 0.8
-    assert np.median([width for *_, width in six]) < np.median([width for *_, width in one])
+    judged = staged.judged(islice(staged.staged(), 0, None, 6))
+    assert len(judged) >= 4 and np.mean([held for _, held, _ in judged]) >= 0.8
 
 
 MODEL = calibrate([CALM], CALM)

@@ -8,8 +8,7 @@ from rules.hangs.graph import ChainLooks
 from rules.hangs.model import Blockers, WaitChain
 from rules.hangs.tree import MOST_LISTED, MOST_TREES, wait_chains
 from rules.hangs.words import heading, in_one_sentence, tree, why_no_command
-from service.render.parts import in_markdown, in_text
-from service.render.wait_chain import tree_parts
+from service.render.parts import in_markdown, in_text, tree_parts
 
 MANY = 10_000
 MOST_CHARACTERS = 12_000

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from collectors.model import Rows, Snapshot
 from rules.engine import diagnose
 from rules.hangs.model import Blockers, WaitChain
 from rules.hangs.words import entry_of, in_one_sentence, queries, tree
-from tests.paths import DATA
+from tests.paths import DATA, HANG
 
 HOME = DATA / "hangs-4"
 KILL = "alter system kill session '300,5511,@1' immediate"
@@ -25,7 +26,7 @@ RDS_KILL = "begin rdsadmin.rdsadmin_util.kill(sid => 300, serial => 5511, method
 
 
 class Case(NamedTuple):
-    """What differs from K05, and the right answer: the commands in their order, and what has to be said."""
+    """What differs from examples/hang.json, and the right answer: the commands in their order, and what has to be said."""
 
     holder: Mapping[str, Any]
     said: tuple[str, ...] = ()
@@ -44,6 +45,17 @@ RUNNING = {**ON_CPU, "sql_id": "5ms6rbzdnq16t"}
 DISCONNECT = "alter system disconnect session '300,5511' immediate"
 RDS_DISCONNECT = RDS_KILL.replace("kill", "disconnect")
 UNDO = {"v$transaction": ({"sid": 300, "serial#": 5511, "used_ublk": 3},)}
+SLAVE = {**ON_CPU, "program": "oracle@db1 (P003)"}
+KILL_400, DISCONNECT_400 = (text.replace("300,5511", "400,77") for text in (KILL, DISCONNECT))
+
+
+def coordinator(slave: int = 5511, **more: Any) -> dict[str, tuple[Mapping[str, Any], ...]]:
+    """The views that show session 400,77 as the coordinator of the slave 300."""
+    row = {"instance": 1, "sid": 400, "serial#": 77, "type": "USER", "program": "JDBC", "status": "INACTIVE", **more}
+    ids = {"sid": 300, "serial#": slave, "qcsid": 400, "qcserial#": 77, "qcinst_id": 1}
+    return {"v$px_session": (ids,), "chain_sessions": (row,)}
+
+
 CASES: dict[str, Case] = {
     # States of the holder.
     "K01 killed, rolls back": Case(
@@ -122,6 +134,11 @@ CASES: dict[str, Case] = {
     "K29 client (PROD)": Case({**RUNNING, "program": "billing (PROD)"}, ("foreground",), (CANCEL, KILL, DISCONNECT)),
     "K29b client (JAVA)": Case({**IDLE, "program": "app (JAVA)"}, ("foreground",), (KILL, DISCONNECT)),
     "K23 slave, coordinator unknown": Case({**ON_CPU, "program": "oracle@db1 (P003)"}, ("its coordinator",)),
+    "slave, coordinator known": Case(SLAVE, ("P003",), (KILL_400, DISCONNECT_400), coordinator()),
+    "slave, coordinator in a job": Case(SLAVE, ("its coordinator",), (), coordinator(program="oracle@db1 (J004)")),
+    "slave, SID of the coordinator used again": Case(SLAVE, ("its coordinator",), (), coordinator(**{"serial#": 78})),
+    "slave, SID of the slave used again": Case(SLAVE, ("its coordinator",), (), coordinator(slave=5512)),
+    "job without a name": Case({**RUNNING, "program": "oracle@db1 (J004)"}, ("the name of the job",)),
     "K32 job": Case(
         {**RUNNING, "program": "oracle@db1 (J004)"},
         ("job APP.NIGHTLY",),
@@ -182,7 +199,7 @@ def capture(name: str) -> Capture:
 
 @cache
 def base() -> tuple[Snapshot, Snapshot]:
-    first, last = capture("K05_waits_rdbms_ipc_reply.json").snapshots
+    first, last = load(HANG.read_bytes(), HANG.name).snapshots
     return first, last
 
 
@@ -256,9 +273,21 @@ def test_rollback_of_a_killed_session_has_its_rate_and_the_time_left() -> None:
     assert why is not None and "it rolled back 60,000 undo blocks a minute, so it needs about 3 minutes more" in why
 
 
+@pytest.mark.parametrize(("age", "given_then"), [(59, (KILL, DISCONNECT)), (61, ())])
+def test_command_is_given_for_a_minute_after_it_was_seen_that_the_session_holds(
+    age: int, given_then: tuple[str, ...]
+) -> None:
+    first, last = base()
+    (holder,) = last.rows("row_cache_blockers")
+    assert last.taken_at is not None
+    seen = Rows("row_cache_blockers", ({**holder, **IDLE},), read_at=last.taken_at - timedelta(seconds=age))
+    (chain,) = judged(first, replace(last, readings={**last.readings, "row_cache_blockers": seen})).chains
+    assert given(chain) == given_then
+    assert chain.action or "it was last seen to hold that 61 seconds ago" in (chain.why_no_action or "")
+
+
 RIGHT = {
     "K01": ("rolls back 180,000 undo blocks", "no second kill", "no restart of the instance"),
-    "K05": ("CKPT, DBWn or LGWR",),
     "K22": ("session 300 on instance 2", "LCK0", "run on instance 2", "gv$ges_blocking_enqueue"),
     "K27": ("a process that died", "v$dead_cleanup", "s.saddr (+) = p.saddr"),
 }

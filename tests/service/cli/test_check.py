@@ -13,7 +13,7 @@ import yaml
 from typer.testing import CliRunner
 
 from collectors.capture import delta_of
-from collectors.demo.scenarios import BEGIN, END, scenarios
+from collectors.demo.scenarios import scenarios
 from collectors.grants import KINDS, TRAITS, DatabaseKind
 from collectors.model import Delta, Value
 from collectors.ondemand.check import CLOUD, SURROUNDINGS
@@ -277,8 +277,9 @@ def test_standin_check_reads_nothing_of_what_changed_while_sessions_hang(
 ) -> None:
     monkeypatch.setenv("ERP_PASSWORD", PASSWORD)
     now = [0.0]
-    service = Service(ScriptedBackend(scenarios()["ddl-hang"], lambda: now[0]), {USER: Account(PASSWORD)})
-    now[0] = (BEGIN + END) / 2
+    script = scenarios()["ddl-hang"]
+    service = Service(ScriptedBackend(script, lambda: now[0]), {USER: Account(PASSWORD)})
+    now[0] = (script.hangs[0].begin + script.hangs[0].end) / 2
     with Listener({"erp": service}) as listener:
         code, told, _ = Site(listener, tmp_path).check("erp")
         assert code == 0 and "no need dba_objects" in told

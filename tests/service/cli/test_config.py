@@ -232,8 +232,8 @@ def test_extras_that_are_not_installed_are_told_before_the_service_refuses_them(
     assert all(f"install the extra `{name}`" in told.stderr for name in ("notify", "postgresql"))
 
 
-def init(*words: object, typed: str | None = None) -> Result:
-    return CliRunner().invoke(cli, ["init", *map(str, words)], input=typed)
+def init(*words: object) -> Result:
+    return CliRunner().invoke(cli, ["init", *map(str, words)])
 
 
 def test_options_write_a_file_that_is_checked_at_the_end(tmp_path: Path) -> None:
@@ -261,41 +261,11 @@ def test_database_without_its_password_file_is_written_and_says_what_is_next(tmp
     assert (database.name, database.dsn, database.user) == ("erp", "host:1521/erp.world", grantee("LATCHSCOPE", "cdb"))
 
 
-def test_answers_of_a_person_write_the_file_and_the_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("service.cli.config._can_ask", lambda: True)
-    monkeypatch.setattr("getpass.getpass", lambda *_, **__: "geheim")
-    told = init("--no-check", typed="host:1521\nhost:1521/erp\nerp1\n\n\ngeheim\n")
-    assert told.exit_code == 0, told.output
-    assert "names no service; write host:1521/service" in told.stderr, "it repeats the question after a bad answer"
-    (database,) = load.read(tmp_path / "latchscope.yaml").databases
-    assert (database.name, str(database.password_file)) == ("erp1", "erp1.password")
-    secret = tmp_path / "erp1.password"
-    assert secret.read_text(encoding="utf-8") == "geheim\n" and secret.stat().st_mode & 0o077 == 0
-    assert "geheim" not in (tmp_path / "latchscope.yaml").read_text(encoding="utf-8")
-
-
-def test_each_answer_is_judged_before_the_next_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TNS_ADMIN", raising=False)
-    monkeypatch.setattr("service.cli.config._can_ask", lambda: True)
-    monkeypatch.setattr("getpass.getpass", lambda *_, **__: "")
-    answers = "demo:undostorm|erp|host:1521/erp|erp1|C ##LATCHSCOPE|C##LATCHSCOPE|no/f|.|f||".replace("|", "\n")
-    told = init("--no-check", typed=answers)
-    assert told.exit_code == 0, told.output
-    said = (
-        "names no scripted database; did you mean undo-storm?",
-        "erp is an alias of tnsnames.ora; if it is a host, end with Ctrl-C and write erp:1521/service",
-        "'host:1521/erp' cannot be a name; use letters",
-        "has a blank",
-        f"there is no folder {tmp_path}/no; create it",
-        ". is a folder; name a file in it",
-    )
-    places = [told.stderr.find(words) for words in said]
-    assert -1 not in places and places == sorted(places), told.stderr
-    assert "Oracle user (LATCHSCOPE in a database without containers) [C##LATCHSCOPE]" in told.output
-    (database,) = load.read(tmp_path / "latchscope.yaml").databases
-    assert (database.name, database.dsn, database.user) == ("erp1", "erp", "C##LATCHSCOPE")
+def test_file_without_a_database_of_yours_has_an_example(tmp_path: Path) -> None:
+    told = init("-o", tmp_path / "x.yaml")
+    assert told.exit_code == 0 and "x.yaml: written, with an example; put your database in its place" in told.stderr
+    (database,) = load.read(tmp_path / "x.yaml").databases
+    assert (database.name, database.dsn) == ("erp1", "db1.example.com:1521/erp1")
 
 
 def test_mistakes_are_one_line_and_write_nothing(tmp_path: Path) -> None:
@@ -304,11 +274,13 @@ def test_mistakes_are_one_line_and_write_nothing(tmp_path: Path) -> None:
     new = tmp_path / "new.yaml"
     for words, said in (
         (("-o", there, "--dsn", "demo:undo-storm"), "exists already; name another with --output"),
-        (("-o", new), "--dsn and --password-file or --password-env must be given without a terminal"),
         (("-o", new, "--dsn", "h:1:X", "--password-env", "P"), "names a SID"),
         (("-o", new, "--dsn", "demo:undo-strom"), "did you mean undo-storm?"),
-        (("-o", new, "--dsn", "h/s", "--name", "a b", "--password-env", "P"), "--name 'a b' cannot be a name"),
-        (("-o", new, "--dsn", "h/s", "--user", "a b", "--password-env", "P"), "--user has a blank"),
+        (
+            ("-o", new, "--dsn", "h/s", "--name", "a b", "--password-env", "P"),
+            "databases[0].name: 'a b' cannot be a name",
+        ),
+        (("-o", new, "--dsn", "h/s", "--user", "a b", "--password-env", "P"), "databases[0].user: has a blank"),
         (("-o", new, "--dsn", "h/s", "--password-file", "f", "--password-env", "P"), "keep one"),
         (("-o", tmp_path / "no/folder.yaml", "--dsn", "demo:undo-storm"), "cannot be written"),
     ):

@@ -110,7 +110,7 @@ def test_exit_code_follows_severity_what_could_not_be_judged_and_first_what_coul
     assert "1 and 3 only with --fail-on" in " ".join(run("diagnose", "--help").stdout.replace("│", " ").split())
 
 
-def test_diagnose_reports_a_folder_without_files_in_one_line(tmp_path: Path) -> None:
+def test_diagnose_reports_a_folder_without_files_and_skips_what_is_foreign(incident: Path, tmp_path: Path) -> None:
     assert "is a directory without files; give it an AWR" in one_line(run("diagnose", tmp_path))
     (tmp_path / "reports").mkdir()
     (tmp_path / "reports" / "notes.txt").write_text("x")
@@ -120,15 +120,10 @@ def test_diagnose_reports_a_folder_without_files_in_one_line(tmp_path: Path) -> 
     told = run("diagnose", tmp_path)
     assert (told.exit_code, told.stdout) == (2, "")
     assert f"{tmp_path} is a directory without an AWR or Statspack report" in told.stderr.splitlines()[-1]
-
-
-def test_diagnose_reads_a_folder_and_names_foreign_files_as_skipped(incident: Path, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(incident.read_bytes())
-    (tmp_path / "alert.log").write_text("ORA-00600", encoding="utf-8")
     told = run("diagnose", tmp_path, "--format", "json")
-    assert told.exit_code == 0, "an unrelated file is no error"
-    assert json.loads(told.stdout)["database"] == "undo-segments"
-    assert re.fullmatch(r"latchscope: skipped: .*alert\.log is not an AWR or Statspack report.*\n", told.stderr)
+    assert told.exit_code == 0 and json.loads(told.stdout)["database"] == "undo-segments"
+    assert "latchscope: skipped: " in told.stderr and "alert.log is not an AWR" in told.stderr, "which is no error"
 
 
 def test_a_broken_cause_file_is_one_line(
@@ -199,8 +194,7 @@ def test_json_is_format_json_of_every_command_that_has_it(tmp_path: Path) -> Non
     assert json.loads(run("check", "--config", config, "--json").stdout)["databases"][0]["database"] == "a"
 
 
-@pytest.mark.parametrize("words", [["diagnose", "-"], ["init", "--dsn", "demo:undo-storm"]])
-def test_ctrl_c_ends_with_130(words: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_ctrl_c_ends_with_130(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Stopped(BytesIO):
         """A standard input at which the user presses Ctrl-C."""
 
@@ -210,15 +204,8 @@ def test_ctrl_c_ends_with_130(words: list[str], monkeypatch: pytest.MonkeyPatch,
         read1 = readinto = readline = read
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("service.cli.config._can_ask", lambda: True)
     monkeypatch.setattr("typer.testing.make_input_stream", lambda *_: Stopped())
-    assert run(*words).exit_code == 130 and not list(tmp_path.iterdir())
-
-
-def test_diagnose_makes_two_diagnoses_of_one_compare_report() -> None:
-    told = run("diagnose", REPORTS / "awrdd-11.2.0.4.0-before-and-during.html", "--format", "json")
-    before, during = json.loads(told.stdout)
-    assert before["basis"]["end"] <= during["basis"]["begin"]
+    assert run("diagnose", "-").exit_code == 130 and not list(tmp_path.iterdir())
 
 
 def test_diagnose_prints_table_by_time_and_details_of_several_reports() -> None:
@@ -256,14 +243,6 @@ def test_diagnose_writes_html_to_stdout_or_to_the_named_file(incident: Path, tmp
         f"{path} exists already and is replaced; from 0.4.0 on that takes --force\n{as_json}"
     )
     assert run("diagnose", incident, "--force", "-o", path).stderr == f"{path}: written, as html\n"
-
-
-def test_diagnose_strips_terminal_control_characters_of_a_file(capture_file: Callable[..., Path]) -> None:
-    rows = {"columns": ["cache#", "type", "parameter", "gets"], "rows": [[1, "PARENT", "dc_\x1b]0;owned\x07", 9]]}
-    path = capture_file(snapshots=[{"taken_at": None, "views": {"v$rowcache": rows}}])
-    for format in ("text", "markdown"):
-        told = run("diagnose", path, "--format", format, "--verbose")
-        assert "owned" in told.stdout and "\x1b" not in told.stdout and "\x07" not in told.stdout
 
 
 def test_command_without_its_subcommand_prints_its_help() -> None:

@@ -1,12 +1,7 @@
 """The history behind the demo: an hour of polls, one a minute, on the ordinary path, that the service goes on from."""
 
-import os
 import re
 import signal
-import statistics
-import subprocess
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -210,30 +205,3 @@ def test_service_with_hung_databases_ends_in_order(tmp_path: Path) -> None:
     assert stops.endswith(" INFO latchscope.web: stops: SIGTERM") and last.endswith(" INFO latchscope: stopped")
     assert "not everything ended" not in text
     assert "Traceback" not in text
-
-
-@contextmanager
-def busy(cores: int) -> Iterator[None]:
-    """This many processes that only compute."""
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(cores)]
-    try:
-        yield
-    finally:
-        for each in loops:
-            each.kill()
-            each.wait(60)
-
-
-@pytest.mark.soak
-def test_sigterm_to_exit_on_a_busy_machine(tmp_path: Path) -> None:
-    taken = []
-    with Listener(fleet(5, 5)) as listener, busy(len(os.sched_getaffinity(0))):
-        for number in range(20):
-            with serving(tmp_path / str(number), listener) as running:
-                time.sleep(3)
-                began = time.monotonic()
-                running.stop()
-                taken.append(time.monotonic() - began)
-    told = f"p50 {statistics.median(taken):.2f} s, max {max(taken):.2f} s"
-    print(f"SIGTERM to exit, 5 hung databases, busy cores: {told}")  # noqa: T201  figures for `make soak`
-    assert max(taken) <= 5.0

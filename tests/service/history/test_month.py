@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -78,7 +79,9 @@ def test_what_is_no_month_is_refused_in_one_line(text: str) -> None:
     assert "\n" not in str(refused.value) and "is no month that has begun; write" in str(refused.value)
 
 
-def test_rest_page_and_command_line_tell_the_same_month(store: Repository, stage: Stage, place: Place) -> None:
+def test_rest_page_and_command_line_tell_the_same_month(
+    store: Repository, stage: Stage, place: Place, tmp_path: Path
+) -> None:
     remedied(store, stage)
     app = stage.app(place.url)
     told = app.get("/api/v1/month?month=2026-03").json()
@@ -97,5 +100,9 @@ def test_rest_page_and_command_line_tell_the_same_month(store: Repository, stage
     assert (
         html.stdout.startswith("<!doctype html>") and "<script" not in html.stdout and told["sentence"] in html.stdout
     )
+    for name, form in (("m.txt", text), ("m.json", as_json)):
+        saved = CliRunner().invoke(cli, [*command, "-o", str(tmp_path / name)])
+        assert (saved.exit_code, saved.stdout) == (0, "") and (tmp_path / name).read_text() == form.stdout, name
+    assert "nothing is written as .md" in CliRunner().invoke(cli, [*command, "-o", "m.md"]).stderr
     refused = CliRunner().invoke(cli, ["month", "x", "--store", place.url])
     assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)

@@ -242,6 +242,8 @@ def test_one_database_has_one_name_in_an_incident_whatever_its_files_call_it() -
     shown = CliRunner().invoke(cli, ["diagnose", str(INCIDENT_FOLDER)]).stdout
     rows = [line for line in shown.splitlines() if re.match(r"\S+\.(?:trc|log|html|json)  ", line)]
     assert len(rows) == 4 and all(row.endswith("  ORDERS/1") for row in rows)
+    assert "cache of 4,090" in shown and "cache of\n    12,100" in shown, "each by its own figures, which is said:"
+    assert "What to do is by the figures of awr_ORDERS1_0900-1000.html; capture_ORDERS1_0931.json has others." in shown
     stranger = replace(written[0], change=replace(written[0].change, database="BILLING"))
     alone = under_one_name([stranger])
     assert [entry.diagnosis for entry in alone] == [stranger.diagnosis], "one file keeps the name that it has"

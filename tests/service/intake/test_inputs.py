@@ -26,7 +26,6 @@ from service.intake.inputs import (
     diagnose_all,
     figures,
     files_of,
-    log_in,
     log_reader,
     window_of,
 )
@@ -413,12 +412,12 @@ def test_standard_input_is_read_only_up_to_the_limit(monkeypatch: pytest.MonkeyP
     assert endless.asked == LIMIT_BYTES + 1
 
 
-def test_progress_callback_is_called_for_every_file(tmp_path: Path, incident: Path) -> None:
-    for name in "abc":
+def test_each_file_is_named_before_it_is_read(tmp_path: Path, incident: Path) -> None:
+    for name in "ab":
         (tmp_path / name).write_bytes(incident.read_bytes())
-    heard: list[tuple[int, int]] = []
-    inputs.diagnose_all([str(tmp_path), str(incident)], lambda done, of: heard.append((done, of)))
-    assert heard == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
+    heard: list[str] = []
+    inputs.diagnose_all([str(tmp_path), str(incident)], heard.append)
+    assert heard == [str(tmp_path / "a"), str(tmp_path / "b"), str(incident)]
 
 
 def test_directory_with_many_foreign_files_names_them_in_one_line(tmp_path: Path) -> None:
@@ -480,28 +479,28 @@ def made(home: Path, *names: str) -> None:
 
 def test_directory_of_directories_alone_gives_their_files_and_says_so(tmp_path: Path) -> None:
     made(tmp_path, "a/1", "a/deep/2", "b/c/3", "b/c/.hidden/4", f"{'d/' * (DEEPEST + 1)}5")
-    found = files_of(str(tmp_path))
-    assert [Path(each).name for each in found.files] == ["1", "3"]
-    assert found.note == f"{tmp_path} holds directories alone: looked at 2 files in 2 directories below it"
-    assert [each.partition(" ")[0] for each in found.passed] == [
+    outcome = InputResults()
+    assert [Path(each).name for each in files_of(str(tmp_path), outcome)] == ["1", "3"]
+    assert outcome.notes == [f"{tmp_path} holds directories alone: looked at 2 files in 2 directories below it"]
+    assert [each.partition(" ")[0] for each in outcome.passed] == [
         str(tmp_path / "a/deep"),
         str(tmp_path / "/".join("d" * (DEEPEST + 1))),
     ]
     made(tmp_path, "own")
-    found = files_of(str(tmp_path))
-    assert ([Path(each).name for each in found.files], found.note, len(found.passed)) == (["own"], None, 3)
+    outcome = InputResults()
+    assert [Path(each).name for each in files_of(str(tmp_path), outcome)] == ["own"]
+    assert (outcome.notes, len(outcome.passed)) == ([], 3)
 
 
 def test_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "MOST_FILES", 2)
     made(tmp_path, "a/1", "a/2", "b/3")
-    found = files_of(f"{tmp_path}/")
-    assert len(found.files) == 2 and found.passed == [
-        f"only the first 2 files below {tmp_path}/ are read; name its directories one by one"
-    ]
+    outcome = InputResults()
+    assert len(files_of(f"{tmp_path}/", outcome)) == 2
+    assert outcome.passed == [f"only the first 2 files below {tmp_path}/ are read; name its directories one by one"]
     made(tmp_path, "a/4")
-    found = files_of(f"{tmp_path}/a/")
-    assert (len(found.files), found.note) == (3, None), "a directory's own files are all read"
+    outcome = InputResults()
+    assert len(files_of(f"{tmp_path}/a/", outcome)) == 3 and outcome.notes == [], "a directory's own files are all read"
 
 
 # Logs: recognised by content, read as a stream whatever their size, cut by time, bounded when packed
@@ -546,7 +545,8 @@ def test_window_holds_for_every_way_in(tmp_path: Path) -> None:
     window = window_of("2026-03-01T10:30", "2026-03-01T12:00+01:00")
     (tmp_path / "a.log").write_bytes(ALERT)
     assert hours(inputs.diagnose_all([str(tmp_path / "a.log")], window=window)) == [11, 12]
-    assert hours(inputs.diagnose_data(zipped(("a", ALERT)), "upload", window=window)) == [11, 12]
+    (tmp_path / "a.zip").write_bytes(zipped(("a", ALERT)))
+    assert hours(inputs.diagnose_all([str(tmp_path / "a.zip")], window=window)) == [11, 12]
 
 
 @pytest.mark.parametrize(
@@ -578,11 +578,8 @@ def test_large_log_is_read_in_pieces_and_beyond_the_limit_of_other_files(
 def test_packed_log_that_swells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "_UNASKED", 2**20)
     bomb = gzip.compress(ALERT + bytes(20 * 2**20))
-    found = log_in(bomb[:HEAD_BYTES], io.BytesIO(bomb[HEAD_BYTES:]), "bomb.gz")
-    assert found is not None
-    reader, stream = found
     with pytest.raises(TooLarge, match=r"bomb\.gz unpacks to more than 200 times its size"):
-        inputs.read_log(reader, stream, "bomb.gz")
+        inputs.read_log(bomb[:HEAD_BYTES], io.BytesIO(bomb[HEAD_BYTES:]), "bomb.gz")
 
 
 def test_packed_log_that_is_cut_is_one_error() -> None:
@@ -605,13 +602,3 @@ def test_every_form_shows_the_events() -> None:
         assert "2026-03-01 10:00:00" in form and "process number 13 waited too long" in " ".join(form.split())
     assert "lines of 2026-03-01 10:00:00 to 2026-03-01 13:00:00" in " ".join(whole.split())
     assert "Warning: 2026-03-01 10:00:00: the first of 4 timeouts" in text
-
-
-def test_a_large_log_tells_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "LARGE", HEAD_BYTES)
-    log = tmp_path / "alert.log"
-    log.write_bytes(ALERT + b"Thread 1 advanced to log sequence 5\n" * 60_000)
-    told: list[tuple[float, int]] = []
-    assert inputs.diagnose_all([str(log)], lambda done, of: told.append((done, of))).errors == []
-    parts = [done for done, _ in told]
-    assert parts == sorted(parts) and parts[0] == 0 and parts[-1] == 1 and any(0 < part < 1 for part in parts)

@@ -12,15 +12,14 @@ import pytest
 
 from rules.explain.story import LABELS, story
 from service.intake.inputs import InputResults, diagnose_all
-from service.render.short import first_list
-from service.render.text import as_markdown, as_text
+from service.render.text import as_markdown, as_text, first_list
 from service.web.pages.export import as_html
 from service.web.pages.verdict import BESIDE
-from tests.paths import DATA, INCIDENT_FOLDER, PROBES, REPORTS, STORM
+from tests.paths import HANG, INCIDENT_FOLDER, PROBES, REPORTS, STORM
 
 SCENES = {
     "undo-storm": STORM,
-    "hang": DATA / "hangs-4" / "K05_waits_rdbms_ipc_reply.json",
+    "hang": HANG,
     "trace-of-a-folder": INCIDENT_FOLDER / "ORDERS1_ora_4242.trc",
     "awr-19c": REPORTS / "awr-19.0.0.0.0-users-mutex.txt",
     "idle": REPORTS / "awr-19.0.0.0.0-idle.html",

@@ -1,4 +1,4 @@
-"""A study on a terminal: at most 100 columns, every point on its chart, and names without effect."""
+"""A study on a terminal: at most 100 columns, names without effect, and numbers that tell something."""
 
 import pytest
 
@@ -7,30 +7,23 @@ from rules.studies.cpu import cpu_study
 from rules.studies.parallel import parallel_study, timer_study
 from rules.studies.partitions import partition_study
 from rules.studies.scaling import claim_of, scaling_study
+from service.cli.study import as_html
 from service.render.study import (
-    COLUMNS,
-    LINES,
-    SCALE,
     WIDTH,
-    StudyBars,
-    StudyCurve,
-    StudyLines,
     StudyPage,
     StudyTable,
     as_text,
-    bars,
     cpu_page,
     duration,
     figure,
-    lines,
     parallel_page,
     partitions_page,
-    round_up,
     scaling_page,
     share,
     table,
     timer_page,
 )
+from tests.service.web.pages.test_export import self_contained
 
 LONG = "a name that goes on and on " * 5
 
@@ -45,21 +38,17 @@ def test_page_is_the_answer_then_findings_parts_and_limits() -> None:
 
 
 def test_no_line_is_longer_than_the_width() -> None:
-    chart = StudyLines(LONG, LONG, tuple(StudyCurve(f"{LONG}{i}", ((1, i), (9, 2))) for i in range(9)))
-    page = StudyPage(
-        LONG,
-        LONG * 3,
-        (LONG * 3,),
-        (
-            StudyTable(LONG, (LONG,) * 3, ((LONG,) * 3,), words=3),
-            chart,
-            StudyBars(LONG, LONG, ((LONG, 3.0), ("b", 0.0))),
-        ),
-        (LONG * 3,),
-    )
-    told = as_text(page).split("\n")
-    assert max(map(len, told)) <= WIDTH
-    assert any(len(line) > WIDTH - 10 for line in told)
+    rows = StudyTable(LONG, (LONG,) * 3, ((LONG,) * 3,), words=3)
+    told = as_text(StudyPage(LONG, LONG * 3, (LONG * 3,), (rows,), (LONG * 3,))).split("\n")
+    assert max(map(len, told)) <= WIDTH and any(len(line) > WIDTH - 10 for line in told)
+
+
+def test_page_runs_and_fetches_nothing_whatever_a_table_holds() -> None:
+    hostile = "<script>alert('x')</script><img src=http://x.example/>&\"'</style>"
+    rows = StudyTable(hostile, (hostile, "n"), ((hostile, "7"),))
+    text = as_html(StudyPage(hostile, hostile, (hostile,), (rows,), (hostile,)), hostile)
+    self_contained(text)
+    assert "<script" not in text and "<img" not in text and '<td class="n">7</td>' in text
 
 
 def test_percent_sign_stays_with_its_number_and_numbers_of_a_table_end_below_each_other() -> None:
@@ -67,39 +56,6 @@ def test_percent_sign_stays_with_its_number_and_numbers_of_a_table_end_below_eac
     assert as_text(page).split("\n")[1] == "50.33 % and more"
     told = table(StudyTable("t", ("name", "value"), (("a", "1"), ("b", "1,000"))))
     assert told == ["t", "name  value", "a         1", "b     1,000"]
-
-
-def test_chart_puts_every_point_where_it_belongs() -> None:
-    told = lines(
-        StudyLines("t", "n", (StudyCurve("up", ((1, 0), (2, 50), (3, 100))), StudyCurve("flat", ((1, 100), (3, 0)))))
-    )
-    assert told[0] == "t"
-    grid = [line[SCALE + 2 :].ljust(COLUMNS) for line in told[1 : LINES + 1]]
-    assert (grid[0][0], grid[0][-1], grid[-1][0], grid[-1][-1]) == ("x", "o", "o", "x")
-    assert sum(line.count("o") for line in grid) == 3
-    assert told[1].startswith("      100 |") and told[LINES].startswith("        0 |")
-    assert told[LINES + 2].split() == ["1", "2", "3"] and told[LINES + 3].split("   ")[-1] == "(n)"
-
-
-def test_chart_marks_points_of_two_curves_on_one_place_as_shared_and_says_if_it_has_none() -> None:
-    told = "\n".join(
-        lines(StudyLines("t", "n", (StudyCurve("a", ((1, 1), (2, 2))), StudyCurve("b", ((1, 1), (2, 1))))))
-    )
-    assert told.count("=") == 1
-    assert lines(StudyLines("t", "n", (StudyCurve("a", ((1, 0),)),), log_y=True)) == [
-        "t",
-        "(nothing above zero to draw)",
-    ]
-
-
-@pytest.mark.parametrize(("amounts", "longest"), [((("a", 1.0), ("bb", 2.0)), "bb"), ((("a", 0.0), ("bb", 0.0)), "a")])
-def test_bars_are_as_long_as_their_values(amounts: tuple[tuple[str, float], ...], longest: str) -> None:
-    told = bars(StudyBars("t", "times", amounts))
-    assert told[0] == "t (times)"
-    lengths = {line.split()[0]: line.count("#") for line in told[1:]}
-    assert max(lengths, key=lambda name: lengths[name]) == longest and min(lengths.values()) >= 1
-    if amounts[1][1]:
-        assert lengths["bb"] == pytest.approx(2 * lengths["a"], abs=1)
 
 
 HEADER = "machine,release,processes,throughput,gets,misses,sleeps,wait_us,seconds,hardware_threads,pct_linear\n"
@@ -136,14 +92,11 @@ def test_mixed_claim_like_for_like_and_wrong_shares_are_told_in_this_order() -> 
     assert told[2] == "c, 1, 2 processes: 74 % of linear is published, the throughputs give 75.00 %."
 
 
-def test_sleeps_are_drawn_without_zeros_and_bends_told_with_their_limits() -> None:
+def test_bends_are_told_with_their_limits() -> None:
     calm, hot = page(CALM, HOT).findings[-2:]
     assert "no bend up to 4 processes" in calm and "an upper limit, not a forecast" in calm
     assert "the latch bends at 2 processes (below 90 % of straight)" in hot
     assert any("Without a reference column" in limit for limit in page(CALM).limits)
-    chart = page(CALM, HOT).parts[-1]
-    assert isinstance(chart, StudyLines) and chart.log_y
-    assert all(y > 0 for _, y in chart.points) and len(chart.points) == 3
 
 
 def test_numbers_keep_the_digits_that_tell_something_and_take_the_unit_that_reads_best() -> None:
@@ -159,21 +112,8 @@ def test_numbers_keep_the_digits_that_tell_something_and_take_the_unit_that_read
         2.5e-8: "25 ns",
     }
     assert {seconds: duration(seconds) for seconds in durations} == durations
-    figures = {(None, "ns"): "–", (852.36, "ns"): "852 ns", (19_034.2, ""): "19,000", (1e30, ""): "1e+30"}
-    assert {given: figure(*given) for given in figures} == figures
-    tops = {0: 1, 1: 1, 101.4: 120, 2071: 2500, 0.07: 0.08, 9.1: 10}
-    assert {value: round_up(value) for value in tops} == pytest.approx(tops), "an axis leaves little empty"
-
-
-def test_logarithmic_axes_go_by_powers_without_what_is_not_positive_and_a_single_point_is_in_the_middle() -> None:
-    chart = StudyLines(
-        "t", "x", (StudyCurve("c", ((0, 1), (1, 0), (1, 0.1), (10, 1), (100, 10))),), log_x=True, log_y=True
-    )
-    assert chart.points == [(1, 0.1), (10, 1), (100, 10)]
-    linear = StudyLines("t", "x", (StudyCurve("c", ((1, 0), (3, 50), (5, 100))),))
-    for each in (chart, linear):
-        assert [each.place(*point) for point in each.points] == [(0, 0), (0.5, 0.5), (1, 1)]
-    assert StudyLines("t", "x", (StudyCurve("c", ((7, 5),)),)).place(7, 5) == (0.5, 1.0)
+    figures = {None: "–", 852.36: "852", 19_034.2: "19,000", 1e30: "1e+30"}
+    assert {value: figure(value) for value in figures} == figures
 
 
 PERF = """
@@ -202,7 +142,7 @@ def test_counters_that_are_not_the_holders_carry_a_warning_and_their_factor_a_co
 def test_ratio_of_perf_that_its_counters_do_not_give_is_told_and_absent_ones_are_left_out() -> None:
     page = cpu_page(cpu_study(PERF.replace("0.50 insn", "0.75 insn"), "p"))
     assert "perf printed 0.75 as ipc; its counters give 0.5." in page.findings
-    table = next(part for part in page.parts if isinstance(part, StudyTable))
+    (table,) = page.tables
     assert "cache references that miss" not in dict(table.rows)
     assert dict(table.rows)["1,000 instructions take, ns"] == "1,000"
 
@@ -219,7 +159,7 @@ def test_findings_tell_what_follows_what_does_not_and_what_is_told_twice() -> No
     )
     wrong = parallel_page(parallel_study(TABLE.format(published=16), "t.csv"))
     assert wrong.findings[0] == "large: 16 times is published, the times give 6.00."
-    table = next(part for part in wrong.parts if isinstance(part, StudyTable))
+    (table,) = wrong.tables
     assert [row[5] for row in table.rows] == ["5 yes", "16 NO", "–", "–"]
 
 
@@ -236,7 +176,7 @@ def test_answer_tells_both_kinds_of_waiters_and_a_timer_that_is_coarser_or_the_s
     page = timer_page(timer_study(granularity=0.001, need=0.001, before=0.01))
     assert "10 ms -> 1.6 ms for a need of 1 ms, 6.32 times shorter" in page.answer
     assert page.answer.endswith("a waiter on a standard exclusive latch: no change.")
-    table = next(part for part in page.parts if isinstance(part, StudyTable))
+    (table,) = page.tables
     assert table.rows[-1] == ("is posted", "any", "no change", "no change")
     assert "times longer" in timer_page(timer_study(granularity=0.01, need=0.001, before=0.001)).answer
     assert "no notable change" in timer_page(timer_study(granularity=0.0001, need=0.01, before=0.0002)).answer
@@ -268,9 +208,7 @@ def test_partitions_answer_with_an_interval_asked_settings_refusals_and_measured
     assert "the study assumes 60 (--processes N)" in partitions.limits[1]
 
 
-def test_partitions_have_a_curve_each_and_corners_no_error_as_they_were_fitted(partitions: StudyPage) -> None:
-    charts = [part for part in partitions.parts if isinstance(part, StudyLines)]
-    assert [[curve.name for curve in chart.curves] for chart in charts] == [["1 partition", "4 partitions"]] * 2
-    table = next(part for part in partitions.parts if isinstance(part, StudyTable))
+def test_corners_have_no_error_as_they_were_fitted(partitions: StudyPage) -> None:
+    (table,) = partitions.tables
     assert [row[5] == "–" for row in table.rows] == [True, False, True, True, False, True]
     assert [row[7] for row in table.rows] == ["corner", "", "corner", "corner", "", "corner"]

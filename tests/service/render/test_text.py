@@ -215,7 +215,7 @@ def test_inputs_whose_advice_differs_do_not_share_an_answer() -> None:
     newer = replace(one, name="newer", diagnosis=one.diagnosis.model_copy(update={"release": "12.1.0.2.0"}))
     assert len(causes_shown([one, newer])) == 2, "the newer one has containers, and other statements"
     (both,) = causes_shown([one, replace(one, name="twin")])
-    assert both.holds_for == "The same cause, confidence high, in 1 other input: twin"
+    assert both.beside == "The same cause, confidence high, in 1 other input: twin."
 
 
 # Who waits in the library cache

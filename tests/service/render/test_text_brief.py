@@ -17,9 +17,8 @@ from rules.explain.story import LABELS, story
 from rules.hangs.words import heading, shown_first
 from rules.model import DiagnosisBasis, Finding, Severity
 from service.intake.inputs import DiagnosedInput, diagnose_all
-from service.render.short import MOST_LINES
 from service.render.summary import HEADINGS, groups, lines, period, same_interval
-from service.render.text import as_markdown, as_text
+from service.render.text import MOST_LINES, as_markdown, as_text
 from tests.paths import PROBES, REPORTS
 from tests.rules.case_files import all_cases, delta_of_case, diagnosis_of_case
 from tests.rules.printed import scripted
@@ -233,26 +232,6 @@ def test_groups_place_a_report_across_a_restart_by_its_id() -> None:
     assert len(groups([*told, DiagnosedInput("gap", stranger, cannot_tell(stranger))])) == 2
 
 
-def of_release(one: DiagnosedInput, release: str, name: str) -> DiagnosedInput:
-    assert isinstance(one.change, Delta)
-    diagnosis = one.diagnosis.model_copy(update={"release": release})
-    return DiagnosedInput(name, replace(one.change, release=release), diagnosis)
-
-
-def test_groups_read_reports_of_one_time_and_other_releases_as_different_databases() -> None:
-    sick, fine, later = diagnose_all(DAYS).diagnosed
-    twin = of_release(sick, "19.0.0.0.0", "twin")
-    found = groups([sick, fine, twin])
-    assert [each.database for each in found] == ["ORDERS 11.2.0.4.0", "ORDERS 19.0.0.0.0"], "was one that dropped twin"
-    old, new = found
-    assert (
-        old.notes[0] == "reports of 2 releases share DB Id 3141592653, so each release is read as a database of its own"
-    )
-    assert new.notes == ()
-    upgraded = of_release(later, "19.0.0.0.0", "upgraded")
-    assert len(groups([sick, fine, upgraded])) == 1, "one release after the other is an upgrade"
-
-
 def test_groups_say_that_times_with_and_without_a_zone_may_be_in_a_wrong_order() -> None:
     one, other = diagnose_all(DAYS[:2]).diagnosed
     basis = other.diagnosis.basis
@@ -265,7 +244,8 @@ def test_groups_say_that_times_with_and_without_a_zone_may_be_in_a_wrong_order()
 def test_same_interval_needs_one_owner_and_one_known_time() -> None:
     one, other = diagnose_all(DAYS[:2]).diagnosed
     assert same_interval(one, replace(one, name="copy")) and not same_interval(one, other)
-    assert not same_interval(one, with_id(one, "7")) and not same_interval(one, of_release(one, "19.0.0.0.0", "twin"))
+    newer = replace(one, diagnosis=one.diagnosis.model_copy(update={"release": "19.0.0.0.0"}))
+    assert not same_interval(one, with_id(one, "7")) and not same_interval(one, newer)
     gap = NotComparable("ORDERS", None, "a restart", "wait")
     unknown = DiagnosedInput("gap", gap, cannot_tell(gap))
     assert not same_interval(unknown, unknown)

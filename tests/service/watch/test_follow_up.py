@@ -11,7 +11,7 @@ import pytest
 from collectors.capabilities import capabilities
 from collectors.demo.database import ScriptedDatabase
 from collectors.demo.load import Scenario
-from collectors.demo.scenarios import BEGIN, END, scenarios
+from collectors.demo.scenarios import scenarios
 from collectors.errors import (
     Cancelled,
     SessionError,
@@ -48,6 +48,7 @@ from tests.service.stage import BEGAN, Kept, Stage
 from tests.service.standin import unlisted
 
 DDL_HANG, UNDO_STORM = scenarios()["ddl-hang"], scenarios()["undo-storm"]
+BEGIN, END = DDL_HANG.hangs[0].begin, DDL_HANG.hangs[0].end
 
 
 class Site:
