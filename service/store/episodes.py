@@ -4,7 +4,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
@@ -227,14 +227,12 @@ class Deliveries:
 
     def claim(self, delivery: Delivery, now: datetime) -> Delivery | None:
         """Claim the next attempt. None if another process claimed it first."""
-        taken = Delivery(delivery.target, delivery.change, now, delivery.attempts + 1, "sending")
+        taken = replace(delivery, at=now, attempts=delivery.attempts + 1, outcome="sending")
         return taken if self._becomes(delivery, taken) else None
 
-    def settle(self, delivery: Delivery, outcome: str, now: datetime) -> Delivery:
+    def settle(self, delivery: Delivery, outcome: str, now: datetime) -> None:
         """Record the result of an attempt: waiting for the next, told, skipped, or gave up."""
-        settled = Delivery(delivery.target, delivery.change, now, delivery.attempts, outcome)
-        self._becomes(delivery, settled)
-        return settled
+        self._becomes(delivery, replace(delivery, at=now, outcome=outcome))
 
     def _becomes(self, delivery: Delivery, other: Delivery) -> bool:
         """Change a row if it is still as it was read."""

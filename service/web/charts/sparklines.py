@@ -7,6 +7,7 @@ from math import log10
 
 from markupsafe import Markup, escape
 
+from rules.formatting import number
 from service.web.charts.svg import label, round_up
 
 SPARK_WIDTH, SPARK_HEIGHT = 150, 34
@@ -132,13 +133,16 @@ def bullet(
     )
 
 
-def scale(
-    value: float | None, bands: Sequence[tuple[float, str]], kinds: Sequence[str], words: str, shown: str
-) -> Markup:
-    """The scale of a confirming query: equal bands with their bounds, the result as a pointer; `shown` is the result in words."""
-    width, part = 340, 340 / max(len(bands), 1)
+def scale(value: float | None, bands: Sequence[tuple[float, str]]) -> Markup:
+    """The scale of a confirming query: equal bands by their begin and meaning, the result as a pointer. Empty without bands."""
+    if not bands:
+        return Markup("")
+    width, part = 340, 340 / len(bands)
+    shown = "" if value is None else number(value)
+    listed = "; ".join(f"from {label(start)}: {meaning}" for start, meaning in bands)
+    words = escape(f"{shown}. {listed}" if shown else listed)
     drawn = ""
-    for index, ((start, _), kind) in enumerate(zip(bands, kinds, strict=True)):
+    for index, ((start, _), kind) in enumerate(zip(bands, _band_kinds(len(bands)), strict=True)):
         left, anchor = index * part, ' text-anchor="middle"' * bool(index)
         drawn += f'<rect class="{escape(kind)}" x="{left:.1f}" y="26" width="{part:.1f}" height="10"/>'
         drawn += f'<text x="{left:.1f}" y="52"{anchor}>{label(start)}</text>'
@@ -148,10 +152,10 @@ def scale(
         anchor = "start" if x < 40 else "end" if x > width - 40 else "middle"
         drawn += f'<path class="ink" d="M{x:.1f} 25l-5 -8h10z"/>'
         drawn += f'<text class="strong" x="{x:.1f}" y="12" text-anchor="{anchor}">{escape(shown)}</text>'
-    return Markup(f'<svg viewBox="0 0 {width} 58" role="img" aria-label="{escape(words)}">{drawn}</svg>')
+    return Markup(f'<svg viewBox="0 0 {width} 58" role="img" aria-label="{words}">{drawn}</svg>')
 
 
-def band_kinds(count: int) -> Sequence[str]:
+def _band_kinds(count: int) -> Sequence[str]:
     """The look of that many bands, from ordinary to trouble."""
     return ["usual", *["track"] * (count - 2), "fill critical"][-count:] if count > 1 else ["usual"][:count]
 

@@ -21,7 +21,6 @@ from service.web.charts.svg import (
     MOST_LINES,
     Axis,
     ChartPanel,
-    Frame,
     Gap,
     WatchedStretch,
     gap_marks,
@@ -119,14 +118,13 @@ def overview(
     caches: CacheMap,
     keys: Sequence[str] = tuple(PANELS),
     most_lines: int = MOST_LINES,
-    tier: Resolution | None = None,
     newest: Snapshot | None = None,
 ) -> Overview:
     """Figures of a database over a window, at the finest resolution that is kept and fits the drawing.
 
     Raises what the store raises. `caches` names the child latches; `newest`: the last poll, which may not be stored.
     """
-    chosen = tier or store.history.resolution(window.begin, window.end)
+    chosen = store.history.resolution(window.begin, window.end)
     names = [PANELS[key][2] for key in keys if PANELS[key][2]]
     figures = Figures(list(_pages(store, database, chosen, window.begin, window.end, names)), window)
     longest = 1.0
@@ -280,13 +278,12 @@ def events(
     axis: Axis,
     gaps: Sequence[Gap] = (),
     zoom: str | None = None,
-    frames: Sequence[Frame] = FRAMES,
 ) -> Markup:
     """The timeline above the charts, each event a link.
 
     With `zoom`, the address of the page, the time between two ticks is a link to that stretch.
     """
-    return Markup("").join(_timeline_drawing(shown, Axis(axis.window, frame), gaps, zoom) for frame in frames)
+    return Markup("").join(_timeline_drawing(shown, Axis(axis.window, frame), gaps, zoom) for frame in FRAMES)
 
 
 def _timeline_drawing(shown: Sequence[Event], axis: Axis, gaps: Sequence[Gap], zoom: str | None) -> Markup:

@@ -174,7 +174,9 @@ def _shown(board: Board, store: Repository, cause: Cause) -> Mapping[str, Any]:
         "databases": len(board),
         "example": example.name if example else "",
         "signs": _signs(cause, example),
-        "scale": _scale(cause),
+        "scale": sparklines.scale(
+            None, [(band.value, band.meaning) for band in cause.confirm.bands] if cause.confirm else ()
+        ),
         "before": _episodes(store, cause, now),
     }
 
@@ -223,12 +225,3 @@ def _sign(condition: Condition, seen: Evidence | None, either: bool) -> CauseSig
         picture=sparklines.bullet(value, held, limits, said, kind, spell, 300),
         either=either,
     )
-
-
-def _scale(cause: Cause) -> Markup | None:
-    query = cause.confirm
-    if query is None or not query.bands:
-        return None
-    bands = [(band.value, band.meaning) for band in query.bands]
-    said = "; ".join(f"from {words.amount(value)}: {meaning}" for value, meaning in bands)
-    return sparklines.scale(None, bands, sparklines.band_kinds(len(bands)), said, "")

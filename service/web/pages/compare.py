@@ -24,7 +24,7 @@ from service.web.access import Access
 from service.web.charts import history, sparklines, timeline
 from service.web.charts.svg import HALF, NARROW, Axis, ChartPanel, round_up, together
 from service.web.pages import words
-from service.web.pages.history import as_events, happenings, of_mark
+from service.web.pages.history import as_events, of_mark, page_events
 from service.web.pages.layout import page, page_router, watched_in
 
 # A comparison in pictures: the figure that decides, and each change as an arrow from before to after.
@@ -228,7 +228,7 @@ def _pairs(store: Repository, watched: MonitoredDatabase, windows: ComparedWindo
         for window in (windows.before, windows.after)
     ]
     events = [
-        as_events(happenings(store, watched.name, window), window.end) for window in (windows.before, windows.after)
+        as_events(page_events(store, watched.name, window), window.end) for window in (windows.before, windows.after)
     ]
     by_title = {panel.title: panel for panel in sides[1].panels}
     for panel in sides[0].panels:

@@ -6,7 +6,7 @@ It also shows a restart and a trouble that just ended. Its forms set a change ma
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, HTTPException, Request
@@ -27,7 +27,6 @@ from service.state.board import LAST_HOUR, Board, MonitoredDatabase
 from service.state.episodes import Episode
 from service.state.window import PRESETS, Window, moment
 from service.store.engine import STORE_ERRORS, StoreError
-from service.store.reports import StoredReportSummary
 from service.store.repository import Repository
 from service.watch.actions import OperatorActions
 from service.web import presenters
@@ -36,7 +35,7 @@ from service.web.api.databases import attempt
 from service.web.charts import timeline
 from service.web.pages import words
 from service.web.pages.diagnosis import diagnosis_view
-from service.web.pages.history import as_events, cells_of, change_flags, charts_of, happenings, of_mark
+from service.web.pages.history import as_events, cells_of, change_flags, charts_of, of_mark, page_events
 from service.web.pages.layout import (
     HERE,
     form_of,
@@ -47,6 +46,8 @@ from service.web.pages.layout import (
 )
 from service.web.presenters import FleetRows
 from service.web.schemas import DatabaseOut
+
+T = TypeVar("T")
 
 # The message on the page of a database after an operator's action.
 
@@ -132,7 +133,8 @@ def pages(board: Board, access: Access, uploads: Uploads, store: Repository) -> 
         now = datetime.now(UTC)
         values = shown(watched, store, now, caller, moment(at, now) if at else None)
         values["said"] = said_of(watched, done)
-        return page(request, "database.html", **values, reports=_reports(uploads, watched))
+        reports = _if_it_answers(lambda: uploads.newest(LISTED, watched.name))
+        return page(request, "database.html", **values, reports=reports)
 
     return router
 
@@ -153,7 +155,7 @@ def shown(
         "episodes": [presenters.episode_out(each) for each in watched.episodes.all],
         "may_operate": caller.role == "operate",
         "presets": PRESETS,
-        "restart": None if at else _restart(store, watched, out),
+        "restart": None if at else _if_it_answers(lambda: restart_note(store, watched, out)),
         "past": None if at or view.card.state not in words.CALM or diagnosis.easing else past_trouble(watched),
         "said": None,
         "changes": changes_card(diagnosis),
@@ -189,19 +191,11 @@ def changes_card(diagnosis: Diagnosis) -> dict[str, Any] | None:
     return {"near": near, "every": every, "missing": diagnosis.changes_missing}
 
 
-def _restart(store: Repository, watched: MonitoredDatabase, out: DatabaseOut) -> dict[str, Any] | None:
-    """The restart of the last hour. None if the store does not answer."""
+def _if_it_answers(ask: Callable[[], T]) -> T | None:
+    """What the store has. None if it does not answer, so that the page still works."""
     try:
-        return restart_note(store, watched, out)
-    except STORE_ERRORS:
-        return None
-
-
-def _reports(uploads: Uploads, watched: MonitoredDatabase) -> list[StoredReportSummary] | None:
-    """Uploaded reports of a database. None if the store does not answer, so that the page still works."""
-    try:
-        return uploads.newest(LISTED, watched.name)
-    except StoreError:
+        return ask()
+    except (StoreError, *STORE_ERRORS):
         return None
 
 
@@ -214,7 +208,7 @@ def last_hour(
     end = min(at + LAST_HOUR / 2, now) if at else ((last and last.taken_at) or now) + timedelta(milliseconds=1)
     drawn = timeline.overview(store, watched.name, Window(end - LAST_HOUR, end), watched.map, DRAWN, newest=last)
     window = drawn.window if at else _watched(drawn, end)
-    events = [*as_events(happenings(store, watched.name, window), end), *change_flags(store, watched.name, window)]
+    events = [*as_events(page_events(store, watched.name, window), end), *change_flags(store, watched.name, window)]
     gaps = [gap for gap in drawn.gaps if gap.end > window.begin]
     return (charts_of(store, watched.name, drawn, window, gaps, events) if len(drawn.stretches) > 1 else []), drawn
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from collectors.model import DeltaSource
 from rules.explain.story import parts_in_words
-from rules.formatting import function_of, number, sentence, within
+from rules.formatting import function_of, sentence, within
 from rules.model import (
     Candidate,
     ChainBar,
@@ -69,13 +69,13 @@ def checked_view(diagnosis: Diagnosis, shown: Finding | None, shared: Sequence[s
     )
 
 
-# Why a database is fine: the funnel from requests to sleeps, and how far its figures are from their bounds.
+# Why a database is fine: the breakdown from requests to sleeps, and how far its figures are from their bounds.
 
 ROOMS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class FunnelView:
+class BreakdownView:
     """Requests, misses and sleeps as a picture."""
 
     title: str
@@ -94,7 +94,7 @@ class RoomView:
     words: str
 
 
-def funnel_view(diagnosis: Diagnosis) -> FunnelView | None:
+def breakdown_view(diagnosis: Diagnosis) -> BreakdownView | None:
     """Requests → missed → slept, if the requests are known."""
     found = diagnosis.funnel
     if found is None or not found.requests:
@@ -106,7 +106,7 @@ def funnel_view(diagnosis: Diagnosis) -> FunnelView | None:
     if found.sleeps is not None:
         rows.append((f"slept, {words.share(found.sleeps / found.requests)}: this is what counts", found.sleeps))
     busy = found.misses is not None and found.misses / found.requests >= 0.05
-    return FunnelView(
+    return BreakdownView(
         title="Why the misses are harmless" if busy else "Requests, and what they cost",
         picture=svg.bars(rows, "Requests, misses and sleeps", f"of {found.of}"),
         words="A miss costs microseconds of processor time. A sleep costs milliseconds and shows as a wait. "
@@ -194,14 +194,11 @@ FULL = 7
 class ChainStep:
     """One link as the page shows it: words above, the number, words below, a picture, and its details."""
 
-    verb: str
     name: str
-    code: bool
     number: str
     unit: str
     below: str
     picture: Markup
-    opens: str
     link: ChainLink
     bound: str
     usual: str
@@ -225,7 +222,7 @@ class DiagnosisView:
     over: str
     parts: Sequence[str]
     """What each trouble costs, where there are several."""
-    funnel: FunnelView | None
+    breakdown: BreakdownView | None
     rooms: Sequence[RoomView]
     scale: Markup
     who: WaitersTotals | None
@@ -251,6 +248,7 @@ def diagnosis_view(
     fine = card.state in words.CALM
     finding = diagnosis.findings[0] if diagnosis.findings and card.state != "none" else None
     printed = source == "report"
+    query = finding.confirm if finding else None
     return DiagnosisView(
         name=name,
         period=period(diagnosis.basis),
@@ -260,9 +258,11 @@ def diagnosis_view(
         steps=_steps(diagnosis.chain, card.state, finding),
         over=_over(diagnosis, printed),
         parts=[sentence(part) for part in parts_in_words(diagnosis, diagnosis.troubles)],
-        funnel=funnel_view(diagnosis) if fine else None,
+        breakdown=breakdown_view(diagnosis) if fine else None,
         rooms=room_views(diagnosis) if fine else (),
-        scale=_scale(finding),
+        scale=sparklines.scale(query.result, [(band.value, band.meaning) for band in query.bands])
+        if query
+        else Markup(""),
         who=waiters_totals(diagnosis),
         checked=checked_view(diagnosis, finding, shared, printed),
         charts=[_chart(figure) for figure in figures],
@@ -290,14 +290,11 @@ def _step(link: ChainLink, state: str) -> ChainStep:
     usual = words.usual(link.usual, link.unit)
     kinds = [kind for kind, holds in (("cause", link.kind == "cause"), ("unsure", not link.certain)) if holds]
     return ChainStep(
-        verb=link.verb,
         name=link.name,
-        code=link.code,
         number=number,
         unit=f"of {link.of}" if link.of else unit,
         below=_below(link, usual),
         picture=_picture(link, state),
-        opens="How do we know" if link.certain else "What is missing",
         link=link,
         bound=words.bound(link.bound, link.unit, link.value),
         usual=usual,
@@ -351,18 +348,6 @@ def _over(diagnosis: Diagnosis, printed: bool) -> str:
     of = "From the report, over" if printed else "Read left to right. Each link is measured over"
     seconds = f" {words.length(basis.seconds)}" if basis.seconds else " the whole time"
     return f"{of}{seconds}{f' to {basis.end:%H:%M:%S} UTC' if basis.end and not printed else ''}."
-
-
-def _scale(finding: Finding | None) -> Markup:
-    query = finding.confirm if finding else None
-    if query is None or not query.bands:
-        return Markup("")
-    bands = [(band.value, band.meaning) for band in query.bands]
-    result = "" if query.result is None else number(query.result)
-    said = "; ".join(f"from {words.amount(value)}: {meaning}" for value, meaning in bands)
-    return sparklines.scale(
-        query.result, bands, sparklines.band_kinds(len(bands)), f"{result}. {said}" if result else said, result
-    )
 
 
 def _chart(bars: Bars) -> Markup:

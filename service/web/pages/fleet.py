@@ -22,7 +22,7 @@ from service.web.access import Access
 from service.web.charts import sparklines, timeline
 from service.web.charts.svg import Axis
 from service.web.pages import words
-from service.web.pages.history import as_events, happenings
+from service.web.pages.history import as_events, page_events
 from service.web.pages.layout import page, page_router
 from service.web.presenters import FleetRows
 from service.web.schemas import DatabaseOut
@@ -161,13 +161,8 @@ SORTS = ("cost", "since", "name", "cache")
 LISTED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class FleetSentence:
-    """A sentence of the summary with links in it."""
-
-    before: str
-    links: Sequence[tuple[str, str]]
-    after: str
+Sentence = tuple[str, Sequence[tuple[str, str]], str]
+"""A sentence of the summary: its begin, links as words and address, and its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +171,7 @@ class FleetView:
 
     sentence: str
     title: str
-    lines: Sequence[FleetSentence]
+    lines: Sequence[Sentence]
     total: int
     tally: Sequence[tuple[str, int]]
     groups: Sequence[tuple[str, Sequence[FleetRow], bool]]
@@ -279,7 +274,7 @@ def _of(some: int, total: int) -> str:
     return f"{some:,} of {total:,} databases" if total > 1 else "The database"
 
 
-def _lines(rows: Sequence[FleetRow]) -> Sequence[FleetSentence]:
+def _lines(rows: Sequence[FleetRow]) -> Sequence[Sentence]:
     """The worst database, those new within the last hour, and those without data."""
     lines = []
     costly = sorted(
@@ -292,13 +287,13 @@ def _lines(rows: Sequence[FleetRow]) -> Sequence[FleetSentence]:
             if len(worst) > 1
             else f"{words.share(worst[0].share)} of DB time"
         )
-        lines.append(FleetSentence("Worst: ", _linked(worst), f", {cost}."))
+        lines.append(("Worst: ", _linked(worst), f", {cost}."))
     new = [row for row in rows if row.new and row.state in ("critical", "warning")]
     if new and len(new) < len([row for row in rows if row.state in ("critical", "warning")]):
-        lines.append(FleetSentence("New in the last hour: ", _linked(new[:LISTED]), "."))
+        lines.append(("New in the last hour: ", _linked(new[:LISTED]), "."))
     silent = [row for row in rows if row.state == "none"]
     if silent and len(silent) < len(rows):
-        lines.append(FleetSentence("No data from ", _linked(silent[:LISTED]), "."))
+        lines.append(("No data from ", _linked(silent[:LISTED]), "."))
     return lines
 
 
@@ -310,7 +305,7 @@ def _lately(store: Repository, now: datetime) -> dict[str, Any]:
     """The events of any database within a day. The page works without it if the store does not answer."""
     window = Window(now - DAY, now)
     try:
-        events = happenings(store, None, window)
+        events = page_events(store, None, window)
     except STORE_ERRORS:
         return {"happened": None}
     drawn = timeline.events(as_events(events, now, of_many=True), Axis(window))

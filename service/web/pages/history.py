@@ -1,6 +1,6 @@
 """A database over time: episodes and change marks as every page lists them, and the page of any window by its address."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -67,7 +67,7 @@ class PageEvent:
         )
 
 
-def happenings(store: Repository, database: str | None, window: Window) -> list[PageEvent]:
+def page_events(store: Repository, database: str | None, window: Window) -> list[PageEvent]:
     """The events of a database, or of all, the newest first: at most `MOST` episodes and as many marks."""
     episodes = store.episodes.between(database, window.begin, window.end, limit=MOST).items
     marks = store.marks.between(database, window.begin, window.end, limit=MOST).items
@@ -146,48 +146,30 @@ LEAST_PART = 0.01
 """Rows of a group of differences, and the part of them that a row has at least. REST has all."""
 
 
-@dataclass(frozen=True, slots=True)
-class DifferenceRow:
-    """One row of what differs, as text. `chance`: it may be chance."""
-
-    of: str
-    cells: tuple[str, ...]
-    chance: bool
+DifferingGroup = tuple[str, Sequence[tuple[Difference, Sequence[str]]], int, str | None]
+"""Title, its largest differences with their figures as text, how many more there are, and why nobody can tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class DifferingRows:
-    """A group of what differs: its largest differences, how many more there are, or why nobody can tell."""
-
-    title: str
-    rows: tuple[DifferenceRow, ...]
-    more: int
-    why: str | None
-
-
-def differing(found: Differences) -> list[DifferingRows]:
+def differing(found: Differences) -> Iterator[DifferingGroup]:
     """The groups for the page, those without any difference left out."""
-    shown = []
     for group in found.groups:
         members = [member for member in group.members if member.difference != 0]
-        large = [member for member in members if (member.share_of_difference or 1.0) >= LEAST_PART]
+        large = [member for member in members if (member.share_of_difference or 1.0) >= LEAST_PART][:MOST_MEMBERS]
         if members or group.cannot_tell:
-            rows = tuple(_difference(member) for member in large[:MOST_MEMBERS])
             title = sentence(group.title) if group.unit in group.title else f"{sentence(group.title)}, {group.unit}"
-            shown.append(DifferingRows(title, rows, len(members) - len(rows), group.cannot_tell))
-    return shown
+            rows = [(member, _figures(member)) for member in large]
+            yield title, rows, len(members) - len(rows), group.cannot_tell
 
 
-def _difference(member: Difference) -> DifferenceRow:
+def _figures(member: Difference) -> Sequence[str]:
     more = member.difference
-    cells = (
+    return (
         *(NOT_KNOWN if value is None else rough(value) for value in (member.stretch, member.rest)),
         NOT_KNOWN if more is None else f"{'+' if more > 0 else '−'}{rough(abs(more))}",
         NOT_KNOWN if member.ratio is None else f"{rough(member.ratio)}×",
         share(member.share),
         share(member.share_of_difference),
     )
-    return DifferenceRow(member.of, cells, not member.noticeable)
 
 
 def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
@@ -205,7 +187,7 @@ def history_pages(board: Board, store: Repository, access: Access) -> APIRouter:
 
 def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: datetime) -> dict[str, Any]:
     drawn = overview(store, watched.name, chosen, watched.map, newest=watched.snapshot)
-    happened = happenings(store, watched.name, chosen)
+    happened = page_events(store, watched.name, chosen)
     events = [*as_events(happened, min(now, chosen.end)), *change_flags(store, watched.name, chosen)]
     home = f"/db/{quote(watched.name)}/history"
     found = None
@@ -213,7 +195,7 @@ def _shown(store: Repository, watched: MonitoredDatabase, chosen: Window, now: d
         found = differences(store, watched.name, chosen, watched.map.series_names, watched.snapshot, now)
     return {
         "found": found,
-        "differing": differing(found) if found else (),
+        "differing": list(differing(found)) if found else (),
         "hour": Window(found.hour_begin, found.hour_end) if found else None,
         "longest": LONGEST // timedelta(minutes=1),
         "database": watched.name,

@@ -13,7 +13,6 @@ from service.web.charts.sparklines import (
     SPARK_WIDTH,
     SparkMarks,
     arrow,
-    band_kinds,
     bar,
     bars,
     bullet,
@@ -71,11 +70,11 @@ def test_bullet_has_zero_and_its_bound_where_they_lie_beside_the_value() -> None
 
 def test_scale_points_at_the_band_the_result_lies_in() -> None:
     bands = [(0.0, "ordinary"), (500.0, "seen healthy"), (10_000.0, "strong evidence")]
-    drawing = ET.fromstring(scale(250.0, bands, band_kinds(3), "words", "250"))
+    drawing = ET.fromstring(scale(250.0, bands))
     assert [one.get("class") for one in drawing.iter("rect")] == ["usual", "track", "fill critical"]
     pointer = drawing.find("path")
     assert pointer is not None and pointer.get("d", "").startswith(f"M{340 / 6:.1f} ")
-    assert ET.fromstring(scale(None, bands, band_kinds(3), "words", "")).find("path") is None
+    assert ET.fromstring(scale(None, bands)).find("path") is None
 
 
 def test_arrow_points_from_before_to_after_on_a_log_scale() -> None:
