@@ -9,7 +9,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --frozen --all-extras
 
 .DEFAULT_GOAL := help
-.PHONY: help install wheel demo demo-wire test test-all lint test-live test-live-needs test-live-load compose-test check format docs site sbom screenshots bench bench-model soak clean
+.PHONY: help install wheel demo test test-all lint test-live test-live-needs test-live-load compose-test check format docs site sbom screenshots bench bench-model soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -24,9 +24,6 @@ demo: .venv/.user  ## the service on 127.0.0.1:8000 with scripted databases
 	  echo "make demo: starts without /docs/, which could not be built: $$(echo "$$why" | tail -n 1); 'make site' says more" >&2; }
 	@echo "make demo: open http://127.0.0.1:$(PORT)/ in a browser once the service listens; Ctrl-C ends it"
 	@$(RUN) latchscope demo --port $(PORT)
-
-demo-wire: .venv/.ready  ## the demo through the real driver and our own stand-in of Oracle, polled every 10 s
-	$(RUN) python -m tests.oracle_standin.demo_wire --port $(PORT)
 
 # The interpreters that tests start should find what the first one compiled.
 test: export PYTHONDONTWRITEBYTECODE :=

@@ -42,10 +42,10 @@ class Loop:
         return found
 
 
-def closed(counts: Sequence[int], troubled: float, seconds: float, *more: str) -> dict[int, list[Window]]:
+def closed(counts: Sequence[int], troubled: float, seconds: float) -> dict[int, list[Window]]:
     """The windows of each number of databases, `seconds` in all for each."""
     with ExitStack() as stack:
-        loops = {count: stack.enter_context(_loop(count, troubled, *more)) for count in counts}
+        loops = {count: stack.enter_context(_loop(count, troubled)) for count in counts}
         found: dict[int, list[Window]] = {count: [] for count in counts}
         for _ in range(TURNS):
             for count, loop in loops.items():
@@ -54,10 +54,10 @@ def closed(counts: Sequence[int], troubled: float, seconds: float, *more: str) -
 
 
 @contextmanager
-def _loop(databases: int, troubled: float, *more: str) -> Iterator[Loop]:
+def _loop(databases: int, troubled: float) -> Iterator[Loop]:
     """A warm loop with its databases."""
     with fleet(databases, troubled, alike=True) as standin:
-        command = [sys.executable, "-m", "bench._capacity_loop", str(standin.port), str(databases), *more]
+        command = [sys.executable, "-m", "bench._capacity_loop", str(standin.port), str(databases)]
         pipe = subprocess.PIPE
         with subprocess.Popen(command, text=True, cwd=HOME, stdin=pipe, stdout=pipe, stderr=pipe) as process:
             try:

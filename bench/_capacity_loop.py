@@ -1,8 +1,7 @@
 """The closed loop of `bench capacity`, a process of its own:
 
 workers poll as fast as they can, and nothing is written. It prints a line once it is warm. For each number of seconds that
-it reads it polls for so long, then rests, and prints a line of JSON: polls, processor seconds, and the seconds of each step
-on the threads of polls.
+it reads it polls for so long, then rests, and prints a line of JSON: polls and processor seconds.
 """
 
 import argparse
@@ -12,8 +11,6 @@ import resource
 import sys
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Callable
 from typing import Any
 
 from collectors.model import Snapshot
@@ -23,37 +20,16 @@ from service.background import collect_rarely
 from service.config.settings import DatabaseSettings, OracleSettings
 from service.state.board import MonitoredDatabase, PollRecord
 from service.store.record import CompleteDiagnoses, record_of
-from service.watch import pipeline
 from service.watch.connect import Connector
 from service.watch.scheduler import PollScheduler
 from service.watch.worker import Worker
 from tests.oracle_standin.scripted import PASSWORD, USER
 
-STEPS = ("poll", "between", "cache_map", "examine", "render")
 WARM_POLLS = 6
 RESTING = 3600.0
 """Seconds until a worker is due again while all rest; it is hastened when they go on."""
 SETTLING = 0.25
 """Seconds before a window counts, and after it, for the polls that have begun."""
-
-
-class Steps:
-    """Processor seconds of this thread by step."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = defaultdict(float)
-
-    def timed(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The same function, with its time counted."""
-
-        def during(*given: Any, **more: Any) -> Any:
-            began = time.thread_time()
-            try:
-                return call(*given, **more)
-            finally:
-                self.seconds[name] += time.thread_time() - began
-
-        return during
 
 
 class Keeper:
@@ -91,15 +67,10 @@ def main() -> None:
     parser.add_argument("port", type=int)
     parser.add_argument("databases", type=int)
     parser.add_argument("--statements", default="grouped")
-    parser.add_argument("--steps", action="store_true")
     given = parser.parse_args()
     prepare("thin")
     os.environ["BENCH_PASSWORD"] = PASSWORD
-    keeper, scheduler, steps = Keeper(), PollScheduler(), Steps()
-    if given.steps:
-        for name in STEPS:
-            setattr(pipeline, name, steps.timed(name, getattr(pipeline, name)))
-        keeper.keep = steps.timed("record_of", keeper.keep)  # type: ignore[method-assign]
+    keeper, scheduler = Keeper(), PollScheduler()
     connector = Connector(OracleSettings())
     workers = [_worker(number, given, connector, keeper, scheduler) for number in range(given.databases)]
     for worker in workers:
@@ -115,16 +86,15 @@ def main() -> None:
         for worker in workers:
             scheduler.hasten(worker)
         time.sleep(SETTLING)
-        told = json.dumps(_window(float(line), keeper, steps))
+        told = json.dumps(_window(float(line), keeper))
         Tireless.rest.set()
         time.sleep(SETTLING)
         print(told, flush=True)
     os._exit(0)  # no goodbyes: the stand-in ends with us
 
 
-def _window(seconds: float, keeper: Keeper, steps: Steps) -> dict[str, Any]:
+def _window(seconds: float, keeper: Keeper) -> dict[str, Any]:
     """What so many seconds come to."""
-    steps.seconds.clear()
     polls, spent, began = keeper.polls, _processor(), time.monotonic()
     time.sleep(seconds)
     return {
@@ -132,7 +102,6 @@ def _window(seconds: float, keeper: Keeper, steps: Steps) -> dict[str, Any]:
         "processor": _processor() - spent,
         "seconds": time.monotonic() - began,
         "threads": threading.active_count(),
-        "steps": steps.seconds,
     }
 
 

@@ -99,8 +99,6 @@ class Watch:
     threads: int = 0
     descriptors: int = 0
     queue: float = 0.0
-    steps: dict[str, float] = field(default_factory=dict)
-    """Seconds of processor by step of a poll; see bench/_capacity_profile.py."""
 
 
 def opened(run: Run, tree: Path = HOME) -> Watch:
@@ -115,7 +113,6 @@ def opened(run: Run, tree: Path = HOME) -> Watch:
         if run.hung:
             standin.tell(f"hang {run.hung}")
         before, spent, began = standin.polls(), processor_of(process.pid), time.monotonic()
-        steps = _steps(process)
         last |= {name: moments[-1] for name, moments in before["polls"].items() if moments}
         while time.monotonic() - began < run.seconds:
             _scrape(watch, port)
@@ -124,7 +121,6 @@ def opened(run: Run, tree: Path = HOME) -> Watch:
         after, ended = standin.polls(), time.monotonic()
         watch.seconds = ended - began
         watch.processor = processor_of(process.pid) - spent
-        watch.steps = {step: seconds - steps.get(step, 0.0) for step, seconds in _steps(process).items()}
         watch.statements = after["statements"] - before["statements"]
         for name, moments in after["polls"].items():
             _count(watch, [last.get(name, began), *moments], ended, well=int(name.removeprefix("db-")) >= run.hung)
@@ -177,15 +173,6 @@ def processor_of(pid: int) -> float:
     return (int(cells[11]) + int(cells[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _steps(process: "subprocess.Popen[bytes]") -> dict[str, float]:
-    """Seconds of processor by step since the start."""
-    assert process.stdin is not None and process.stdout is not None
-    process.stdin.write(b"\n")
-    process.stdin.flush()
-    found: dict[str, float] = json.loads(process.stdout.readline())
-    return found
-
-
 @contextmanager
 def serving(
     databases: int, port: int, folder: Path, tree: Path, interval: float
@@ -206,7 +193,8 @@ def serving(
     python = tree / ".venv" / "bin" / "python"
     command = [
         str(python) if python.exists() else sys.executable,
-        str(Path(__file__).with_name("_capacity_profile.py")),
+        "-m",
+        "service",
         "serve",
         "--config",
         str(folder / "latchscope.yaml"),
@@ -214,9 +202,7 @@ def serving(
     given = os.environ | {"BENCH_PASSWORD": PASSWORD, "PYTHONPATH": str(tree)}
     with (
         (folder / "log").open("wb") as log,
-        subprocess.Popen(
-            command, cwd=tree, env=given, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
-        ) as process,
+        subprocess.Popen(command, cwd=tree, env=given, stderr=log) as process,
     ):
         try:
             _await_start(process, own, folder / "log")

@@ -4,18 +4,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    # Workers of `bench leases` import this module, and need no server of their own.
-    from tests.service.stores import Place, Postgres
+from tests.service.stores import Place, Postgres
 
 
 @contextmanager
-def server() -> Iterator["Postgres"]:
+def server() -> Iterator[Postgres]:
     """A PostgreSQL server of our own."""
-    from tests.service.stores import Postgres
-
     started = Postgres()
     try:
         yield started
@@ -24,10 +19,8 @@ def server() -> Iterator["Postgres"]:
 
 
 @contextmanager
-def store_place(kind: str) -> Iterator[tuple["Place", int | None]]:
+def store_place(kind: str) -> Iterator[tuple[Place, int | None]]:
     """The place of an empty store, and the first process of its server; a SQLite file has none."""
-    from tests.service.stores import Place
-
     with tempfile.TemporaryDirectory(prefix="latchscope-bench-") as folder:
         if kind == "sqlite":
             yield Place(kind, Path(folder), None), None

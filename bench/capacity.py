@@ -33,8 +33,8 @@ RUNS: tuple[Run, ...] = (
     BEST,
     TWICE,
 )
-TINY = "--closed 1 --closed-seconds 1 --loads storm --tables steps open --open 1:1 --warm 1 --seconds 0.1"
-TABLES = ("closed", "steps", "open")
+TINY = "--closed 1 --closed-seconds 1 --loads storm --open 1:1 --warm 1 --seconds 0.1"
+TABLES = ("closed", "open")
 CLOSED = {"storm": 1.0, "healthy": 0.0}
 OPEN_HEADS = (
     "polls/s of",
@@ -52,7 +52,7 @@ OPEN_HEADS = (
 
 
 def figures(options: Sequence[str] = ()) -> Group:
-    """Tables of the closed loop, of the steps of a poll, and of the open loop."""
+    """Tables of the closed loop and of the open loop."""
     given = _parser().parse_args(options)
     if given.table:
         counts, seconds, runs = [1, 100], given.closed_seconds or 10.0, RUNS
@@ -73,14 +73,8 @@ def figures(options: Sequence[str] = ()) -> Group:
             for count, _, share in asked
         )
     runs = tuple(_lasting(run, given.warm, given.seconds) for run in runs)
-    tables: dict[str, Callable[[], Sequence[Table]]] = {
-        "closed": lambda: [_closed_table(counts, seconds, given.loads)],
-        "steps": lambda: [_steps_table(counts, seconds, given.loads)],
-        "open": lambda: _open_tables(runs, given.tree),
-    }
-    empty = {name for name, load in (("closed", counts), ("steps", counts), ("open", runs)) if not load}
-    made = (make() for name, make in tables.items() if name in given.tables and name not in empty)
-    return Group(*(table for several in made for table in several))
+    made = [_closed_table(counts, seconds, given.loads)] if counts and "closed" in given.tables else []
+    return Group(*made, *([_open_table(runs, given.tree)] if runs and "open" in given.tables else []))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -170,30 +164,8 @@ def _closed_cells(count: int, first: int, found: Mapping[int, Sequence[Window]])
     )
 
 
-def _steps_table(counts: Sequence[int], seconds: float, loads: Sequence[str] = tuple(CLOSED)) -> Table:
-    table = _table("closed loop", "cpu ms per poll, by step")
-    table.columns[-1].no_wrap = False
-    for kind, troubled in ((load, CLOSED[load]) for load in loads):
-        first = partial(_step_cells, counts[0])
-        found = _attempt(table, f"{kind}, {counts[0]}", partial(closed, counts, troubled, seconds, "--steps"), first)
-        for count in counts[1:] if found else ():
-            table.add_row(f"{kind}, {count}", *_step_cells(count, found or {}))
-    return table
-
-
-def _step_cells(count: int, found: Mapping[int, Sequence[Window]]) -> Sequence[str]:
-    windows = found[count]
-    steps = sorted({step for window in windows for step in window["steps"]})  # a window may have no poll
-    spent = {step: sum(window["steps"].get(step, 0.0) for window in windows) for step in steps}
-    processor = total(windows, "processor")
-    spent["driver, hand-over, the rest"] = processor - sum(spent.values())
-    spent["all"] = processor
-    polls = max(total(windows, "polls"), 1.0)
-    return [", ".join(f"{step} {1000 * seconds / polls:.2f}" for step, seconds in spent.items())]
-
-
-def _open_tables(runs: Sequence[Run], tree: Path) -> tuple[Table, Table]:
-    """Every run, then the share of the best throughput that overload leaves; and where the time of a poll goes."""
+def _open_table(runs: Sequence[Run], tree: Path) -> Table:
+    """Every run, then the share of the best throughput that overload leaves."""
     table = _table("open loop", *OPEN_HEADS)
     seen = {
         run: _attempt(table, f"{run.what}, {run.databases}", partial(opened, run, tree), partial(_open_cells, run))
@@ -204,7 +176,7 @@ def _open_tables(runs: Sequence[Run], tree: Path) -> tuple[Table, Table]:
         clock = (twice.polls / twice.seconds) / (best.polls / best.seconds)
         work = (twice.polls / twice.processor) / (best.polls / best.processor)
         table.add_row("twice overloaded ÷ best", f"{clock:.2f}", "", "", f"{work:.2f} per cpu s")
-    return table, _profile_table(seen)
+    return table
 
 
 def _open_cells(run: Run, one: Watch) -> Sequence[str]:
@@ -220,21 +192,6 @@ def _open_cells(run: Run, one: Watch) -> Sequence[str]:
         f"{one.queue:.1f}",
         *(str(figure) for figure in (one.memory, one.threads, one.descriptors)),
     )
-
-
-def _profile_table(seen: Mapping[Run, Watch | None]) -> Table:
-    """What a poll of each run costs by step, the dearest first in the first run."""
-    measured = {run: watch for run, watch in seen.items() if watch is not None}
-    table = _table("cpu ms a poll, by step", *(f"{run.what}, {run.databases}" for run in measured))
-    dearest = next(iter(measured.values()), Watch(0)).steps
-    for step in sorted({step for one in measured.values() for step in one.steps}, key=lambda s: -dearest.get(s, 0.0)):
-        table.add_row(step, *(_a_poll(one, one.steps.get(step, 0.0)) for one in measured.values()))
-    table.add_row("all", *(_a_poll(one, sum(one.steps.values())) for one in measured.values()))
-    return table
-
-
-def _a_poll(one: Watch, seconds: float) -> str:
-    return f"{1000 * seconds / max(one.polls, 1):.2f}"
 
 
 def at(values: Sequence[float], share: float) -> float:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from operator import ge, sub
-from typing import Any, NamedTuple
+from typing import Any
 
 from collectors.grants import ANYBODY, grant, privilege_on
 from collectors.model import (
@@ -58,7 +58,6 @@ def between(
 # The rows of an answer as they came, without names: enough to see that all goes on as it did.
 
 LARGEST_COUNT = 2**63
-_NUMBERS = (int, float)
 
 
 @dataclass(slots=True)
@@ -83,24 +82,25 @@ class Cells:
     @property
     def negative(self) -> bool:
         """Whether a counter is below zero that cannot be."""
-        counted = (self.columns[name] for name in _kinds(self.view, (*self.columns,)).unsigned)
-        return any(isinstance(cell, _NUMBERS) and cell < 0 for cells in counted for cell in cells)
+        of = collectors()[self.view]
+        unsigned = (self.columns.get(name, ()) for name in of.counters if not of.column(name).signed)
+        return any(isinstance(cell, int | float) and cell < 0 for cells in unsigned for cell in cells)
 
     def follow(self, before: "Cells") -> bool:
         """Whether they are the same rows as before, each number is one, and each counter is sound and has not fallen."""
         columns, then = self.columns, before.columns
         if not before.sound or columns.keys() != then.keys():
             return False
-        kinds = _kinds(self.view, (*columns,))
         moved = [name for name in columns if columns[name] != then[name]]
-        if not kinds.names.isdisjoint(moved):
+        if not _fixed(self.view).isdisjoint(moved):
             return False
-        now, was = ([*chain.from_iterable([side[n] for n in moved if n in kinds.counters])] for side in (columns, then))
+        counted = [name for name in moved if name in collectors()[self.view].counters]
+        now, was = ([*chain.from_iterable([side[name] for name in counted])] for side in (columns, then))
         if None in now or None in was:
             if [cell is None for cell in now] != [cell is None for cell in was]:
                 return False
             now, was = ([cell for cell in each if cell is not None] for each in (now, was))
-        levels = chain.from_iterable([columns[name] for name in moved if name in kinds.levels])
+        levels = chain.from_iterable([columns[name] for name in moved if name not in counted])
         every = [*now, *(cell for cell in levels if cell is not None)]
         self.sound = (
             {*map(type, every)} <= {int, float}
@@ -144,22 +144,11 @@ def _same(cells: tuple[str, ...]) -> tuple[str, ...]:
     return cells
 
 
-class _Kinds(NamedTuple):
-    """The columns of a view: names, texts and times; counters, and those that are never below zero; all other numbers."""
-
-    names: frozenset[str]
-    counters: frozenset[str]
-    unsigned: frozenset[str]
-    levels: frozenset[str]
-
-
-@lru_cache(1024)
-def _kinds(view: str, columns: tuple[str, ...]) -> _Kinds:
-    of = [collectors()[view].column(name) for name in columns]
-    named = [one for one in of if one.kind in (ColumnKind.KEY, ColumnKind.TEXT) or one.unit == "date"]
-    counted = [one for one in of if one.kind is ColumnKind.COUNTER]
-    unsigned, levels = [one for one in counted if not one.signed], [one for one in of if one not in (*named, *counted)]
-    return _Kinds(*(frozenset(one.name for one in each) for each in (named, counted, unsigned, levels)))
+@cache
+def _fixed(view: str) -> frozenset[str]:
+    """The columns that stay while a row is the same: names, texts and times."""
+    kinds = (ColumnKind.KEY, ColumnKind.TEXT)
+    return frozenset(one.name for one in collectors()[view].columns if one.kind in kinds or one.unit == "date")
 
 
 @lru_cache(1024)

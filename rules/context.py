@@ -1,7 +1,7 @@
 """One Delta prepared for judgement: the children of the row cache latch, their caches, the hottest child, the cost."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -116,20 +116,14 @@ class SignalContext:
     @cached_property
     def crowd(self) -> SampledWaiters | None:
         """The sampled waiters. None without samples."""
-        return crowd_of(self.samples, self._cache_of) if self.samples.looks else None
+        if not self.samples.looks:
+            return None
+        return crowd_of(self.samples, cache_namer(self.delta, self.map, self.child_by_address))
 
     @cached_property
     def look(self) -> WaitingLook | None:
         """Who still waits at the end of the interval. None without a look."""
-        return look_of(self.delta, self._cache_of)
-
-    def _cache_of(self, row: Row) -> str | None:
-        """The cache that a session waits for, see `cache_namer`."""
-        return self._namer(row)
-
-    @cached_property
-    def _namer(self) -> Callable[[Row], str | None]:
-        return cache_namer(self.delta, self.map, self.child_by_address)
+        return look_of(self.delta, cache_namer(self.delta, self.map, self.child_by_address))
 
     @cached_property
     def child_by_address(self) -> Mapping[str | None, float | None]:

@@ -148,7 +148,7 @@ class Examination:
 
     @property
     def told(self) -> Diagnosis:
-        """The verdict; of a poll that nobody asked for one yet the earlier one, which finds the same."""
+        """The verdict. While the gate stays shut that of an earlier poll, which finds the same, until somebody asks."""
         return self.judged if self.gated else self.verdict
 
     @property

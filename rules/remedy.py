@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import yaml
 from pydantic import AliasChoices, Field, model_validator
@@ -88,6 +87,9 @@ class PredictionScore(Frozen):
 
 # Query: the query that settles a cause, as a cause file has it. Confirmation: the same in a finding.
 
+_SAID: Mapping[str, Any] = yaml.load(
+    (Path(__file__).parent / "remedies.yaml").read_text(encoding="utf-8"), Loader=LOADER
+)
 COMPARISON = r"^(>=|<=) -?\d+(\.\d+)?(e[+-]?\d+)?$"
 RELEASE = r"^\d+(\.\d+)*$"
 CONTAINERS_SINCE = "12.1"
@@ -108,12 +110,6 @@ PASSING = re.compile(r"sysdate|jobs_running|running_jobs")
 
 Decides = Literal["both", "for", "against"]
 Unbounded = Literal["twice", "circular", "none"]
-UNBOUNDED: Mapping[Unbounded, str] = {  # what the page says of a number that no bound decides on
-    "twice": "Ask twice, a minute apart: only the difference counts.",
-    "circular": "The finding rests on this figure already, so it confirms nothing new.",
-    "none": "There is no bound: the number alone decides nothing.",
-}
-
 Texts = str | Mapping[str, str]
 """One text for every release, or lowest release → text. The nearest lower release wins."""
 
@@ -162,7 +158,8 @@ class Query(Frozen):
     def decision(self) -> str:
         """One sentence: what a number says of the cause."""
         if self.needs is None:
-            return UNBOUNDED[self.unbounded]
+            said: str = _SAID["unbounded"][self.unbounded]  # what the page says of a number that no bound decides on
+            return said
         more, less = ("more", "less") if self.needs.startswith(">=") else ("less", "more")
         met = f"{float(self.needs[3:]):,g} or {more}"
         return {
@@ -274,24 +271,9 @@ NONE = "None."
 RunIn = Literal["container", "undo", "root", "host", "instance"]
 ActsOn = Literal["this session", "new sessions", "instance", "all instances", "container", "root"]
 Platform = Literal["rds", "autonomous"]
-SHARED_STEPS = Path(__file__).parent / "platforms.yaml"
 PLATFORMS: Mapping[Platform, str] = {"rds": "Amazon RDS", "autonomous": "Autonomous Database"}
-WHERE: Mapping[RunIn, str] = {
-    "container": "the container that has the problem (con_id of the confirming rows, or container of the waiting sessions).",
-    "undo": "CDB$ROOT if undo is shared, else its container.",
-    "root": "CDB$ROOT, in a container database.",
-    "host": "a file, a shell or a console outside the database. It is no SQL.",
-    "instance": "the instance that has the problem, from CDB$ROOT if you can: elsewhere you see one container.",
-}
-
-ACTS_ON: Mapping[ActsOn, str] = {
-    "this session": "It changes only the session that runs it, so yours helps no application.",
-    "new sessions": "It changes sessions that begin after it.",
-    "instance": "It changes this instance alone.",
-    "all instances": "It changes every instance of a cluster.",
-    "container": "It changes this container alone.",
-    "root": "It changes all containers.",
-}
+WHERE: Mapping[RunIn, str] = _SAID["run in"]
+ACTS_ON: Mapping[ActsOn, str] = _SAID["acts on"]
 
 
 class PlatformStep(Frozen):
@@ -318,13 +300,6 @@ class PlatformStep(Frozen):
         return self
 
 
-@cache
-def shared_steps() -> Mapping[str, object]:
-    """platforms.yaml: name → the steps that it stands for."""
-    known: Mapping[str, object] = yaml.load(SHARED_STEPS.read_text(encoding="utf-8"), Loader=LOADER)
-    return known
-
-
 class PlatformSteps(Frozen):
     """What takes the place of a step on each platform that refuses it; null where the step itself runs."""
 
@@ -334,10 +309,11 @@ class PlatformSteps(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _by_name(cls, given: object) -> object:
-        """A cause file may name the steps of an entry of platforms.yaml, which are those of several causes."""
-        if isinstance(given, str) and given not in shared_steps():
-            raise ValueError(f"elsewhere is {given}; the entries of platforms.yaml are {', '.join(shared_steps())}")
-        return shared_steps()[given] if isinstance(given, str) else given
+        """A cause file may name the steps of an entry of remedies.yaml, which are those of several causes."""
+        shared: Mapping[str, object] = _SAID["elsewhere"]
+        if isinstance(given, str) and given not in shared:
+            raise ValueError(f"elsewhere is {given}; the entries of remedies.yaml are {', '.join(shared)}")
+        return shared[given] if isinstance(given, str) else given
 
     def __bool__(self) -> bool:
         return bool(self.rds or self.autonomous)

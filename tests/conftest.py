@@ -36,7 +36,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 WAITING = (
     "tests/service/test_replicas.py", "tests/service/test_crash.py", "tests/service/test_stories.py",
     "tests/live/test_alerting.py", "tests/collectors/test_oracle.py", "tests/service/test_fault_matrix.py",
-    "tests/service/test_standin_fleet.py", "tests/collectors/test_oracle_standin.py",
+    "tests/collectors/test_oracle_standin.py",
     "tests/service/test_end_to_end.py", "tests/live/load/test_run.py",
     "tests/service/config/test_secrets_stay_hidden.py", "tests/repo/test_prometheus.py",
     "tests/repo/grafana/test_live.py", "tests/service/store/test_writer.py", "tests/service/store/test_topics.py",

@@ -162,13 +162,13 @@ def look_at_chains(
     sessions = read(connection, SESSIONS, release, cold=cold)
     met = [*holders, *(sessions.rows if isinstance(sessions, Rows) else ())]
     if not met and not wait_chains:
-        return {**_chains_not_looked(), SESSIONS: sessions}
+        return {**not_looked(CHAIN_VIEWS), SESSIONS: sessions}
     failed = {view: of for view, of in before.items() if isinstance(of, Missing) and of.kind != "not_asked"}
     more = {view: failed.get(view) or read(connection, view, release, cold=cold) for view in _needed(met)}
     if isinstance(sessions, Rows) and isinstance(slaves := more.get(SLAVES), Rows):
         sessions = replace(sessions, rows=(*sessions.rows, *_coordinators(connection, met, slaves.rows)))
     oracles = {view: read(connection, view, release, cold=cold) for view in ORACLES} if wait_chains else {}
-    return {**_chains_not_looked(), SESSIONS: sessions, **more, **oracles}
+    return {**not_looked(CHAIN_VIEWS), SESSIONS: sessions, **more, **oracles}
 
 
 def _needed(met: list[Row]) -> Iterator[str]:
@@ -206,26 +206,19 @@ def _coordinators(connection: Connection, met: list[Row], slaves: tuple[Row, ...
         yield from found.rows if isinstance(found, Rows) else ()
 
 
-def _chains_not_looked() -> Mapping[str, Reading]:
-    """The readings of these views without a look."""
-    return {
-        view: Missing(view, "not_asked", OFF, TURN_ON)
-        if view in ORACLES
-        else Missing(view, "not_asked", f"{collectors()[view].about}: nothing called for it", "wait for a hang")
-        for view in CHAIN_VIEWS
-    }
+WHAT = {VIEW: "who holds what was not looked for", LIBRARY_CACHE: "who waits in the library cache was not looked for"}
 
 
 @cache
-def not_looked() -> Mapping[str, Reading]:
-    """The readings of a poll without a look before it."""
-    why = {
-        VIEW: "who holds what was not looked for: nothing called for it",
-        LIBRARY_CACHE: "who waits in the library cache was not looked for: nothing called for it",
-    }
+def not_looked(views: tuple[str, ...] = (*VIEWS, *CHAIN_VIEWS)) -> Mapping[str, Reading]:
+    """The readings of these views in a poll without a look before it."""
     return {
-        **{view: Missing(view, "not_asked", why[view], "wait for a hang") for view in VIEWS},
-        **_chains_not_looked(),
+        view: Missing(view, "not_asked", OFF, TURN_ON)
+        if view in ORACLES
+        else Missing(
+            view, "not_asked", f"{WHAT.get(view) or collectors()[view].about}: nothing called for it", "wait for a hang"
+        )
+        for view in views
     }
 
 

@@ -83,11 +83,11 @@ def header(document: Document) -> Header:
         db_name=_cell(document, "dbname", "database"),
         dbid=dbid_in(_cell(document, "dbid")),
         instance=_cell(document, "instance"),
-        instance_number=_whole(_cell(document, "instnum")),
+        instance_number=whole_in(_cell(document, "instnum")),
         release=release_in(_cell(document, "release")),
         cluster={"YES": True, "NO": False}.get((_cell(document, "rac", "cluster", "ops")).upper()),
         host=_host(document),
-        cpus=_whole(_cell(document, "cpus", beside="platform")),
+        cpus=whole_in(_cell(document, "cpus", beside="platform")),
         startup=moment_in(_cell(document, "startuptime")),
         begin=moments.get("Begin"),
         end=moments.get("End"),
@@ -143,7 +143,8 @@ def dbid_in(cell: str) -> str | None:
     return cell if cell.isascii() and cell.isdigit() else None
 
 
-def _whole(cell: str) -> int | None:
+def whole_in(cell: str) -> int | None:
+    """A number without decimals, or None."""
     number = count(cell)
     return number if isinstance(number, int) else None
 

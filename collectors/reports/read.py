@@ -11,7 +11,7 @@ from collectors.model import LONG_WINDOW, Delta, Missing, NotComparable, Reading
 from collectors.reports import ash, html, text
 from collectors.reports.checks import checked, lost
 from collectors.reports.cluster import OWN_REPORT, TITLES, Part, parts
-from collectors.reports.header import Header, dbid_in, header, moment_in, release_in
+from collectors.reports.header import Header, dbid_in, header, moment_in, release_in, whole_in
 from collectors.reports.sections import READERS
 from collectors.reports.tables import (
     ANOTHER,
@@ -24,7 +24,6 @@ from collectors.reports.tables import (
     Table,
     TooManyTables,
     by_titles,
-    count,
     real,
 )
 from collectors.reports.undo import HEAD_BYTES, TAG, as_text, columns_of, is_html, undone
@@ -60,12 +59,11 @@ def _only(table: Table, which: str, other: str) -> Table:
 def header_of(document: Document, which: str) -> Header:
     """The head of one period. `document` is the whole document; its first blocks have a row per period."""
     cells = {name: cell for row in _rows_of(document, which) for name, cell in row.items() if cell}
-    number = count(cells.get("instnum", ""))
     return Header(
         db_name=cells.get("dbname") or cells.get("uniquename", ""),
         dbid=dbid_in(cells.get("dbid", "")),
         instance=cells.get("instance", ""),
-        instance_number=number if isinstance(number, int) else None,
+        instance_number=whole_in(cells.get("instnum", "")),
         release=release_in(cells.get("release", "")),
         cluster={"YES": True, "NO": False}.get((cells.get("cluster") or cells.get("rac", "")).upper()),
         host=cells.get("host", ""),
@@ -91,8 +89,7 @@ def _cpus(document: Document, which: str) -> int | None:
     for table in document.tables:
         for row in table.rows:
             if row[0] == "Number of CPUs:" and which in table.headings:
-                number = count(row[table.headings.index(which)])
-                return number if isinstance(number, int) else None
+                return whole_in(row[table.headings.index(which)])
     return None
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any, Literal
 
 from collectors import data_beside
@@ -250,7 +249,7 @@ class Section:
 @cache
 def sections() -> Mapping[str, Section]:
     """The file, read once: title → section."""
-    read = data_beside(str(Path(__file__).with_name("sections.py")))
+    read = data_beside(__file__, "sections")
     return {title: _section(title, members) for title, members in read.items()}
 
 

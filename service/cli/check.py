@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -78,15 +78,10 @@ def run_check(
         return Preflight(database.name, None, str(error))
 
 
-def _session(database: DatabaseSettings, settings: Settings) -> AbstractContextManager[Connection]:
-    """A session that is closed at the end of its block. Raises SessionError."""
-    watched = MonitoredDatabase(database, settings.interval_of(database))
-    return closing(Connector(settings.oracle, settings.defaults).open(watched))
-
-
 def take_capture(database: DatabaseSettings, settings: Settings, seconds: float) -> Capture:
     """Two snapshots `seconds` apart, or one if seconds is 0. Raises SessionError."""
-    with _session(database, settings) as connection:
+    watched = MonitoredDatabase(database, settings.interval_of(database))
+    with closing(Connector(settings.oracle, settings.defaults).open(watched)) as connection:
         snapshots = [poll(database.name, connection)]
         if seconds:
             seen = _watch(connection, snapshots[0], seconds)

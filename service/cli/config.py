@@ -104,7 +104,7 @@ def notes(chosen: Settings) -> Iterator[str]:
     yield from (f"{' and '.join(names)} have the same dsn and user" for names in logins.values() if len(names) > 1)
     yield from _default_users(chosen)
     yield from _useless_files(chosen)
-    yield from _untold_outages(chosen)
+    yield from _outages_without_message(chosen)
 
 
 def _default_users(chosen: Settings) -> Iterator[str]:
@@ -122,15 +122,15 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
-def _untold_outages(chosen: Settings) -> Iterator[str]:
+def _outages_without_message(chosen: Settings) -> Iterator[str]:
     """Databases whose outages nobody hears of, where people hear of their troubles."""
-    telling = [
+    receivers = [
         channel
         for channel in chosen.notifications
         if "outage" in channel.on and channel.min_severity.rank <= Severity.WARNING.rank
     ]
     names = [database.name for database in chosen.databases]
-    silent = [name for name in names if not any(name in (channel.databases or names) for channel in telling)]
+    silent = [name for name in names if not any(name in (channel.databases or names) for channel in receivers)]
     if chosen.notifications and chosen.public_url is None:
         yield "no `public_url`, so the messages of notifications have no link to the page"
     if chosen.notifications and silent:

@@ -61,19 +61,6 @@ INPUTS: Sequence[tuple[str, str]] = (
     (".gz, .zip, .tar, .eml, .mht", "with any of these inside; a directory means its files, and - standard input"),
 )
 """What `diagnose` reads. It goes by the content of a file, never by its name."""
-OTHER_INPUTS: Sequence[tuple[str, str]] = (
-    ("compare", "reports and captures, as above"),
-    ("study", "CSV with a header; `study cpu` what `perf stat` prints"),
-    ("config, serve, top", "YAML, see docs/configuration.md"),
-    ("store import", "the file that `store export` writes"),
-)
-OTHER_OUTPUTS: Sequence[tuple[str, str]] = (
-    ("diagnose --story", "one JSON object: the incident, and all diagnoses"),
-    ("capture", "JSON, form 1"),
-    ("script", "SQL for SQL*Plus and SQLcl"),
-    ("grants", "SQL"),
-    ("others", "text; those that write a file say in their --help which"),
-)
 
 
 @help_cli.command("exit-codes")
@@ -108,10 +95,8 @@ def formats(context: typer.Context) -> None:
     top = context.find_root().command
     _print(
         ("Read by `latchscope diagnose`, by content", INPUTS),
-        ("Read by other commands", OTHER_INPUTS),
         ("Unpack these first", [(", ".join(sorted({*OTHERS.values(), "tar"})), "")]),
         ("Written, as --format says", [(name, ", ".join(forms)) for name, forms in output_formats(top)]),
-        ("Written by other commands", OTHER_OUTPUTS),
     )
 
 

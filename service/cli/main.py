@@ -31,7 +31,7 @@ class OneLineGroup(TyperGroup):
             code = super().main(*args, **{**options, "standalone_mode": False})
         except TyperException as error:
             given = args[0] if args else options.get("args")
-            if not _told_of_what_left(sys.argv[1:] if given is None else given):
+            if not _answered_what_left(sys.argv[1:] if given is None else given):
                 _tell(error)
             code = 2
         except typer.Abort as stopped:  # a question that was answered with no, with the end of input, or with Ctrl-C
@@ -43,7 +43,7 @@ class OneLineGroup(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _told_of_what_left(given: Sequence[str]) -> bool:
+def _answered_what_left(given: Sequence[str]) -> bool:
     """Whether the line has a command or an option that left, and so was answered with what does its job."""
     from service.successors import successors  # reads a file, which only a line that is not understood needs
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated
 
@@ -95,10 +95,6 @@ def questions(causes: Iterable[Cause]) -> Iterator[ScriptQuery]:
 sql_cli = typer.Typer(no_args_is_help=True)
 
 
-def _hashes() -> list[str]:
-    return [statement.hash for statement in statements()]
-
-
 @sql_cli.command("list")
 def list_statements(
     format: Annotated[Form, typer.Option("--format", help="json and markdown have the texts too")] = "text",
@@ -116,9 +112,7 @@ def list_statements(
 def show_statement(
     hash: Annotated[
         str,
-        typer.Argument(
-            metavar="HASH", help="hash of a statement or its first digits, or its SQL_ID", autocompletion=_hashes
-        ),
+        typer.Argument(metavar="HASH", help="hash of a statement or its first digits, or its SQL_ID"),
     ],
 ) -> Answer:
     """One statement with its exact text, as v$sql has it."""
@@ -135,7 +129,7 @@ def _named(word: str) -> Statement:
         fail(
             f"{len(matches)} statements have a hash that begins with {word}: {', '.join(one.hash for one in matches[:5])}"
         )
-    (nearest,) = get_close_matches(word[:HASH_LENGTH], _hashes(), n=1, cutoff=0.0)
+    (nearest,) = get_close_matches(word[:HASH_LENGTH], [one.hash for one in statements()], n=1, cutoff=0.0)
     fail(f"no statement has the hash {word!r}; the nearest is {nearest}; `latchscope sql list` prints all of them")
     return None
 
@@ -154,7 +148,20 @@ KINDS: Mapping[StatementKind, str] = {
     "confirm": "confirming queries of causes",
 }
 """StatementKind → what it is, in the order of the list."""
-HEADS = ("hash", "SQL_ID", "for", "releases", "reads", "why", "when", "how often", "rows at most", "deadline")
+FACTS: Mapping[str, Callable[[Statement], str]] = {
+    "Hash": lambda one: one.hash,
+    "SQL_ID": lambda one: one.sql_id,
+    "For": lambda one: one.name,
+    "Releases": lambda one: one.releases,
+    "Reads": lambda one: ", ".join(one.reads) or "nothing",
+    "Binds": lambda one: ", ".join(f":{name}" for name in one.binds) or "none",
+    "Why": lambda one: one.why,
+    "When": lambda one: one.when,
+    "How often": lambda one: one.how_often,
+    "Rows at most": lambda one: "as its views have" if one.most_rows is None and one.reads else str(one.most_rows or 0),
+    "Deadline": lambda one: f"{one.deadline_seconds:g} s",
+}
+"""All that is known of a statement, beside its text."""
 
 
 def bill_as_text(listed: Sequence[Statement]) -> str:
@@ -164,27 +171,15 @@ def bill_as_text(listed: Sequence[Statement]) -> str:
         of_kind = [statement for statement in listed if statement.kind == kind]
         lines += ["", f"{what} ({len(of_kind)})"]
         for one in of_kind:
-            reads = f"reads {_read(one)}; {_rows(one)}, {one.deadline_seconds:g} s at most"
-            lines.append(f"{one.hash}  {one.name}, {one.releases}; {reads}")
+            reads, rows, deadline = (FACTS[name](one) for name in ("Reads", "Rows at most", "Deadline"))
+            lines.append(f"{one.hash}  {one.name}, {one.releases}; reads {reads}; rows: {rows}; {deadline} at most")
             lines.append(f"{' ' * len(one.hash)}  why: {one.why}; when: {one.when}; how often: {one.how_often}")
     return "\n".join(lines)
 
 
 def one_as_text(statement: Statement) -> str:
     """A statement with all that is known of it, and its text."""
-    facts = {
-        "Hash": f"{statement.hash} (SHA-256 of the text); SQL_ID {statement.sql_id}",
-        "For": f"{statement.name} ({KINDS[statement.kind]})",
-        "Why": statement.why,
-        "When": statement.when,
-        "How often": statement.how_often,
-        "Releases": statement.releases,
-        "Reads": _read(statement),
-        "Binds": ", ".join(f":{name}" for name in statement.binds) or "none",
-        "Rows at most": _rows(statement),
-        "Deadline": f"{statement.deadline_seconds:g} s",
-    }
-    return "\n".join((*(f"{name}: {fact}" for name, fact in facts.items()), "", statement.text))
+    return "\n".join((*(f"{name}: {fact(statement)}" for name, fact in FACTS.items()), "", statement.text))
 
 
 def as_objects(listed: Sequence[Statement]) -> list[dict[str, object]]:
@@ -205,9 +200,9 @@ def as_markdown(listed: Sequence[Statement]) -> str:
     """A page: a table for each kind, then the exact texts under their hashes."""
     parts = [_PAGE]
     for kind, what in KINDS.items():
-        rows = [row(_cells(one)) for one in listed if one.kind == kind]
+        rows = [row([fact(one) for fact in FACTS.values()]) for one in listed if one.kind == kind]
         head = f"### {what[0].upper()}{what[1:]}"
-        parts.append("\n".join((head, "", row(HEADS), "|" + "---|" * len(HEADS), *rows)))
+        parts.append("\n".join((head, "", row([*FACTS]), "|" + "---|" * len(FACTS), *rows)))
     parts.append("## The texts")
     for one in listed:
         parts.append(f"**`{one.hash}`** {row((one.name,)).strip('| ')}\n\n{fenced(one.text)}")
@@ -231,31 +226,5 @@ select sql_id, executions, sql_text from v$sqlstats where sql_text like 'select 
 ## The bill
 
 The deadlines are the defaults of `oracle.statement_timeout`, for looks at blockers of
-`defaults.blocker_look_timeout`, and for a login of `oracle.connect_timeout`. Where the rows are "as the views have",
+`defaults.blocker_look_timeout`, and for a login of `oracle.connect_timeout`. Where the rows are "as its views have",
 the statement has no limit as a whole: it names its rows, as with a list of statistics, or reads a view of fixed size."""
-
-
-def _cells(statement: Statement) -> tuple[str, ...]:
-    reads = ", ".join(f"`{view}`" for view in statement.reads) or "nothing"
-    return (
-        f"`{statement.hash}`",
-        f"`{statement.sql_id}`",
-        statement.name,
-        statement.releases,
-        reads,
-        statement.why,
-        statement.when,
-        statement.how_often,
-        "as the views have" if statement.most_rows is None else str(statement.most_rows),
-        f"{statement.deadline_seconds:g} s",
-    )
-
-
-def _read(statement: Statement) -> str:
-    return ", ".join(statement.reads) or "nothing"
-
-
-def _rows(statement: Statement) -> str:
-    if statement.most_rows is None:
-        return "as many rows as its views have" if statement.reads else "no rows"
-    return f"{statement.most_rows} row{'s' * (statement.most_rows > 1)}"

@@ -48,114 +48,6 @@ from service.web.server import Server, provide_descriptors
 
 log = logging.getLogger("latchscope")
 
-# The history behind the demo: polls of its scripted databases, one a minute, played into its own store at the start.
-
-EVERY = timedelta(minutes=1)
-
-
-class _Kept:
-    """The keeper of the played polls: a list, because a transaction for each would take most of the time."""
-
-    def __init__(self) -> None:
-        self.records: list[IngestRecord] = []
-        self._complete = CompleteDiagnoses()
-
-    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
-        """Keep one poll in memory."""
-        record = record_of(snapshot, diagnosis, poll_record, complete=self._complete.due(snapshot, diagnosis))
-        if record is not None:
-            self.records.append(record)
-
-
-def play(settings: Settings, began: datetime, minutes: int = 60, processes: int = 1) -> Episode | None:
-    """Poll the scripted databases once a minute of the time before their loops `began`, and once now; store polls and marks.
-
-    Every poll takes the service's own path, on state that is then thrown away: the service goes on from the store, as after a
-    restart. Returns the worst of the episodes that ended before `began`. Raises StoreError.
-    """
-    since = began - minutes * EVERY
-    store = Repository(settings.store, settings.history)
-    try:
-        records = sorted(_polled(settings.databases, since, began, processes), key=lambda record: record.at)
-        for first in range(0, len(records), AT_ONCE):
-            store.write(records[first : first + AT_ONCE])
-        for database in settings.databases:
-            for seconds, text in scenarios()[database.scripted or ""].past_marks:
-                at = began - timedelta(seconds=seconds)
-                if at > since:
-                    store.marks.add(database.name, at, text, WHO)
-        Verifier(store).do(began)
-        found = store.episodes.between(None, since, began).items
-        ended = (episode for episode in found if episode.end is not None)
-        return max(ended, key=lambda episode: episode.peak_severity.rank, default=None)
-    finally:
-        store.close()
-
-
-def _polled(
-    databases: Sequence[DatabaseSettings], since: datetime, began: datetime, processes: int
-) -> list[IngestRecord]:
-    """The polls of all databases. They keep a core busy for seconds and need nothing of each other, so processes share them."""
-    poll = partial(_polls_of, since=since, began=began)
-    if processes == 1:
-        return [record for database in databases for record in poll(database)]
-    catalogue()  # read once, not in each process
-    fork = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
-    with fork.Pool(min(processes, len(databases)), _begin_process) as pool:
-        return [record for records in pool.map(poll, databases, chunksize=1) for record in records]
-
-
-def _begin_process() -> None:
-    """Signals are for the parent, which ends us. There is little garbage, and it goes when we end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    gc.disable()
-
-
-def _polls_of(database: DatabaseSettings, since: datetime, began: datetime) -> list[IngestRecord]:
-    """The polls of one database. The last is made now, so that the first poll of the service is a short while after it."""
-    watched, kept = MonitoredDatabase(database, EVERY.total_seconds()), _Kept()
-    now = 0.0
-    connection = ScriptedDatabase(scenarios()[database.scripted or ""], began, lambda: now)
-    beside = PollContext(grouping=Grouping(watched.name))
-    at = since
-    while at < began:
-        now = (at - began).total_seconds()
-        run_poll(watched, connection, kept, beside)
-        at += EVERY
-    now = (datetime.now(UTC) - began).total_seconds()
-    run_poll(watched, connection, kept, beside)
-    return kept.records
-
-
-DEMO = "latchscope demo: http://{address}/ (the undo storm builds up within 20 s); its store: STORE"
-STORM = "latchscope demo: the storm of the hour before: http://{{address}}/db/{database}?at={at:%Y-%m-%dT%H:%M:%SZ}"
-
-
-def demo(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="port on 127.0.0.1")] = 8000,
-    interval: Annotated[float, typer.Option(min=0.2, max=3600, callback=a_number, help="seconds between polls")] = 2.0,
-    history: Annotated[int, typer.Option(min=0, max=60, help="minutes of scripted history, played at the start")] = 60,
-) -> None:
-    """Serve scripted databases: an undo storm, a busy but healthy one, a parse storm."""
-    with tempfile.TemporaryDirectory(prefix="latchscope-") as folder:
-        chosen = load.demo(list(scenarios()), port, f"sqlite:///{folder}/demo.db", interval)
-        serve_until_told(
-            chosen,
-            DEMO.replace("STORE", chosen.store),
-            tidy=lambda: shutil.rmtree(folder),
-            history=partial(_with_history, chosen, history) if history else None,
-        )
-
-
-def _with_history(chosen: Settings, minutes: int, began: datetime) -> str:
-    """Play the history of the demo. Returns the line of the greeting that links to the storm in it."""
-    storm = play(chosen, began, minutes, os.cpu_count() or 1)
-    if storm is None:
-        return ""
-    moment = storm.peak_at + timedelta(seconds=1)  # a whole second, easier to read, at which that poll was the last
-    return f"\n{STORM.format(database=storm.database, at=moment)}"
-
 
 def serve(
     config: ConfigOption = CONFIG,
@@ -273,3 +165,114 @@ def _listener(chosen: Settings) -> socket.socket:
         listener.close()
         fail(f"cannot listen on {chosen.listen}: {error.strerror}; choose another port")
     return listener
+
+
+# The demo.
+
+DEMO = "latchscope demo: http://{address}/ (the undo storm builds up within 20 s); its store: STORE"
+STORM = "latchscope demo: the storm of the hour before: http://{{address}}/db/{database}?at={at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def demo(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="port on 127.0.0.1")] = 8000,
+    interval: Annotated[float, typer.Option(min=0.2, max=3600, callback=a_number, help="seconds between polls")] = 2.0,
+    history: Annotated[int, typer.Option(min=0, max=60, help="minutes of scripted history, played at the start")] = 60,
+) -> None:
+    """Serve scripted databases: an undo storm, a busy but healthy one, a parse storm."""
+    with tempfile.TemporaryDirectory(prefix="latchscope-") as folder:
+        chosen = load.demo(list(scenarios()), port, f"sqlite:///{folder}/demo.db", interval)
+        serve_until_told(
+            chosen,
+            DEMO.replace("STORE", chosen.store),
+            tidy=lambda: shutil.rmtree(folder),
+            history=partial(_with_history, chosen, history) if history else None,
+        )
+
+
+def _with_history(chosen: Settings, minutes: int, began: datetime) -> str:
+    """Play the history of the demo. Returns the line of the greeting that links to the storm in it."""
+    storm = play(chosen, began, minutes, os.cpu_count() or 1)
+    if storm is None:
+        return ""
+    moment = storm.peak_at + timedelta(seconds=1)  # a whole second, easier to read, at which that poll was the last
+    return f"\n{STORM.format(database=storm.database, at=moment)}"
+
+
+# The history behind the demo: polls of its scripted databases, one a minute, played into its own store at the start.
+
+EVERY = timedelta(minutes=1)
+
+
+class _Kept:
+    """The keeper of the played polls: a list, because a transaction for each would take most of the time."""
+
+    def __init__(self) -> None:
+        self.records: list[IngestRecord] = []
+        self._complete = CompleteDiagnoses()
+
+    def keep(self, snapshot: Snapshot, diagnosis: Diagnosis, poll_record: PollRecord | None = None) -> None:
+        """Keep one poll in memory."""
+        record = record_of(snapshot, diagnosis, poll_record, complete=self._complete.due(snapshot, diagnosis))
+        if record is not None:
+            self.records.append(record)
+
+
+def play(settings: Settings, began: datetime, minutes: int = 60, processes: int = 1) -> Episode | None:
+    """Poll the scripted databases once a minute of the time before their loops `began`, and once now; store polls and marks.
+
+    Every poll takes the service's own path, on state that is then thrown away: the service goes on from the store, as after a
+    restart. Returns the worst of the episodes that ended before `began`. Raises StoreError.
+    """
+    since = began - minutes * EVERY
+    store = Repository(settings.store, settings.history)
+    try:
+        records = sorted(_polled(settings.databases, since, began, processes), key=lambda record: record.at)
+        for first in range(0, len(records), AT_ONCE):
+            store.write(records[first : first + AT_ONCE])
+        for database in settings.databases:
+            for seconds, text in scenarios()[database.scripted or ""].past_marks:
+                at = began - timedelta(seconds=seconds)
+                if at > since:
+                    store.marks.add(database.name, at, text, WHO)
+        Verifier(store).do(began)
+        found = store.episodes.between(None, since, began).items
+        ended = (episode for episode in found if episode.end is not None)
+        return max(ended, key=lambda episode: episode.peak_severity.rank, default=None)
+    finally:
+        store.close()
+
+
+def _polled(
+    databases: Sequence[DatabaseSettings], since: datetime, began: datetime, processes: int
+) -> list[IngestRecord]:
+    """The polls of all databases. They keep a core busy for seconds and need nothing of each other, so processes share them."""
+    poll = partial(_polls_of, since=since, began=began)
+    if processes == 1:
+        return [record for database in databases for record in poll(database)]
+    catalogue()  # read once, not in each process
+    fork = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
+    with fork.Pool(min(processes, len(databases)), _begin_process) as pool:
+        return [record for records in pool.map(poll, databases, chunksize=1) for record in records]
+
+
+def _begin_process() -> None:
+    """Signals are for the parent, which ends us. There is little garbage, and it goes when we end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    gc.disable()
+
+
+def _polls_of(database: DatabaseSettings, since: datetime, began: datetime) -> list[IngestRecord]:
+    """The polls of one database. The last is made now, so that the first poll of the service is a short while after it."""
+    watched, kept = MonitoredDatabase(database, EVERY.total_seconds()), _Kept()
+    now = 0.0
+    connection = ScriptedDatabase(scenarios()[database.scripted or ""], began, lambda: now)
+    beside = PollContext(grouping=Grouping(watched.name))
+    at = since
+    while at < began:
+        now = (at - began).total_seconds()
+        run_poll(watched, connection, kept, beside)
+        at += EVERY
+    now = (datetime.now(UTC) - began).total_seconds()
+    run_poll(watched, connection, kept, beside)
+    return kept.records

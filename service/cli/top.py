@@ -277,7 +277,7 @@ class State:
     filter: str = ""
     typing: bool = False
     copied: str | None = None
-    telling: bool = False
+    copy_shown: bool = False
     """Until the next key, what was copied stands below the page."""
     due: float = 0.0
     asked: set[str | None] = field(default_factory=set)
@@ -313,7 +313,7 @@ class State:
 
     def press(self, key: str) -> None:
         """What a key does."""
-        self.telling = False
+        self.copy_shown = False
         if self.typing and (key == "backspace" or (len(key) == 1 and key.isprintable())):
             self.filter = self.filter[:-1] if key == "backspace" else self.filter + key
         elif key == "q":
@@ -327,7 +327,7 @@ class State:
         elif key in ("escape", "backspace"):
             self.open(None)
         elif key == "c":
-            self.copied, self.telling = sql_of(self.view), True
+            self.copied, self.copy_shown = sql_of(self.view), True
 
     def press_in_fleet(self, key: str) -> None:
         """Enter opens the database of the cursor; while a filter is typed it ends typing, and Escape ends the filter."""
@@ -394,7 +394,7 @@ def below(state: State) -> Lines:
     """The SQL that was copied, or the whole verdict of the database under the cursor. Last, the keys."""
     width, height = state.size
     lines = Lines()
-    if state.telling:
+    if state.copy_shown:
         told = f"Copied, if this terminal has a clipboard; else select it here:\n{state.copied}"
         shown = plain(told if state.copied else "No finding here has a confirming query.", "bold", keep="\n")
         lines = laid(shown, width, height // 3)
@@ -478,7 +478,7 @@ def watch(source: Source, where: str, interval: float) -> None:
             if changed:
                 live.update(screen(state), refresh=True)
             now = time.monotonic()
-            if now >= state.due and state.database not in state.asked and not state.telling:
+            if now >= state.due and state.database not in state.asked and not state.copy_shown:
                 state.asked.add(state.database)
                 state.due = now + state.interval
                 Thread(target=ask, args=(source, state.database, answers), daemon=True).start()
@@ -489,7 +489,7 @@ def watch(source: Source, where: str, interval: float) -> None:
                 state.take(*answers.get())
             for key in pressed:
                 state.press(key)
-                if state.telling and state.copied:
+                if state.copy_shown and state.copied:
                     sys.stdout.write(f"\x1b]52;c;{b64encode(state.copied.encode()).decode()}\a")
     if state.copied:
         console.print(plain(state.copied, keep="\n"))

@@ -195,22 +195,24 @@ def time_series(
     wanted = [(NAMED[name].view, NAMED[name].column) for name in names if NAMED[name].view]
     since = min(page.begin, moments(page.begins[:1])[0]) if len(page) else page.begin
     found = store.snapshots.details(database, wanted, since, page.end, newest)
-    series, known = [], set()
+    series, known = [], set[str]()
+
+    def at_times(values: Values) -> tuple[float | None, ...]:
+        """The values at all times. None where they are not known, and in gaps."""
+        return tuple(None if value != value else value for value in np.append(values, np.nan)[places].tolist())
+
     for name in names:
-        for label, values, highest in _told_of(NAMED[name], page, found, caches or {}):
-            known |= {label} - {None}
+        for label, values, highest in _series_of(NAMED[name], page, found, caches or {}):
+            known |= {label} if label else set()
             if label is None or is_of(label, of):
-                laid = (None if each is None else told(np.append(each, np.nan)[places]) for each in (values, highest))
-                values_told, highest_told = laid
-                series.append(
-                    TimeSeries(name, NAMED[name].title, NAMED[name].unit, label, values_told or (), highest_told)
-                )
-    seconds = told(np.append(page.seconds, np.nan)[places])
-    listed = tuple(sorted(label for label in known if label is not None))
+                of_polls = None if highest is None else at_times(highest)
+                series.append(TimeSeries(name, NAMED[name].title, NAMED[name].unit, label, at_times(values), of_polls))
+    seconds = at_times(page.seconds)
+    listed = tuple(sorted(known))
     return TimeSeriesSet(database, page.resolution, begin, end, times, seconds, tuple(series), page.cursor, listed)
 
 
-def _told_of(
+def _series_of(
     named: Named, page: CurvePage, found: Details, caches: Caches
 ) -> Iterator[tuple[str | None, Values, Values | None]]:
     """The name of each series of a figure, its values, and the highest of single polls in steps."""
@@ -252,11 +254,6 @@ def is_of(label: str, of: Sequence[str]) -> bool:
     return not of or any(
         label == wanted or label.startswith(f"{wanted} (") or label.endswith(f"({wanted})") for wanted in of
     )
-
-
-def told(values: Values) -> tuple[float | None, ...]:
-    """Numbers as values. NaN is None."""
-    return tuple(None if value != value else value for value in values.tolist())
 
 
 # The hours of a window, for a quiet line of what is usual in its charts.

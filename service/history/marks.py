@@ -38,6 +38,29 @@ from service.state.window import YEARS
 from service.store.episodes import Mark
 from service.store.repository import Repository
 
+LONGEST = 500
+MOST_AHEAD = timedelta(minutes=5)
+"""Clocks differ by this much. A mark further in the future is a mistake."""
+
+
+class BadMark(ValueError):
+    """A mark that is refused: why, and the way out."""
+
+
+def set_mark(store: Repository, database: str, text: str, at: datetime, who: str, now: datetime) -> Mark:
+    """Keep a mark of a change on a database. Raises BadMark, and what the store does."""
+    note = " ".join(text.split())
+    if not note or len(note) > LONGEST or not note.isprintable():
+        raise BadMark(f"a mark is 1 to {LONGEST} printable characters; say in short what was changed")
+    if at.tzinfo is None:
+        raise BadMark("the time has no time zone; write it in UTC with a Z, such as 2026-03-01T12:00Z")
+    if at > now + MOST_AHEAD:
+        raise BadMark(f"{at.isoformat()} is in the future; set the mark when the change is made")
+    if at < datetime(YEARS[0], 1, 1, tzinfo=UTC):
+        raise BadMark(f"{at.isoformat()} is before {YEARS[0]}, which no list reaches; write the time of the change")
+    return store.marks.add(database, at, note, who)
+
+
 # Sets the marks of a script like any user's marks: in the store, at the moment the script reaches them.
 
 WHO = "the script"
@@ -247,26 +270,3 @@ def build_jobs(store: Repository, board: Board, began: datetime, registry: Colle
         PeriodicJob("baselines", 30.0, usual.do),
         PeriodicJob("marks of the scripts", 1.0, DemoMarks(store, scripts, began).do),
     ]
-
-
-LONGEST = 500
-MOST_AHEAD = timedelta(minutes=5)
-"""Clocks differ by this much. A mark further in the future is a mistake."""
-
-
-class BadMark(ValueError):
-    """A mark that is refused: why, and the way out."""
-
-
-def set_mark(store: Repository, database: str, text: str, at: datetime, who: str, now: datetime) -> Mark:
-    """Keep a mark of a change on a database. Raises BadMark, and what the store does."""
-    note = " ".join(text.split())
-    if not note or len(note) > LONGEST or not note.isprintable():
-        raise BadMark(f"a mark is 1 to {LONGEST} printable characters; say in short what was changed")
-    if at.tzinfo is None:
-        raise BadMark("the time has no time zone; write it in UTC with a Z, such as 2026-03-01T12:00Z")
-    if at > now + MOST_AHEAD:
-        raise BadMark(f"{at.isoformat()} is in the future; set the mark when the change is made")
-    if at < datetime(YEARS[0], 1, 1, tzinfo=UTC):
-        raise BadMark(f"{at.isoformat()} is before {YEARS[0]}, which no list reaches; write the time of the change")
-    return store.marks.add(database, at, note, who)

@@ -104,7 +104,7 @@ def story(diagnosed: Sequence[DiagnosedInput]) -> Story:
 def incident(diagnosed: Sequence[DiagnosedInput]) -> Incident | None:
     """The incident with the heaviest signs. None if no input has a sign with a time."""
     found = _joined(diagnosed)
-    return found.told() if found else None
+    return found.incident() if found else None
 
 
 def under_one_name(diagnosed: Sequence[DiagnosedInput]) -> list[DiagnosedInput]:
@@ -283,12 +283,12 @@ class _Joined:
         self.clustered = any(re.search(r"/\d+$", each.entry.change.database) for each in self.joined)
         """Whether one of them says which instance of its database it is of."""
 
-    def told(self) -> Incident:
+    def incident(self) -> Incident:
         """All of it."""
         begin = min((at for at, _ in self.lines), default=self.span.begin)
         end = max((at for at, _ in self.lines), default=self.span.end)
         where, finding = self.surest or (None, None)
-        said = sorted(self._moments(), key=lambda moment: (moment.at is None, moment.at or self.span.end))
+        said = sorted(self._events(), key=lambda moment: (moment.at is None, moment.at or self.span.end))
         kept = _kept(said)
         cache = (finding.cache if finding else None) or self._most_named()
         advice = {name: getattr(finding, name, None) for name in ("cause", "confidence", "do_now", "do_not")}
@@ -350,7 +350,7 @@ class _Joined:
             words.append("no input names the cause")
         return "; ".join([": ".join(words[:2]), *words[2:]])
 
-    def _moments(self) -> Iterator[Moment]:
+    def _events(self) -> Iterator[Moment]:
         """Intervals, and the lines around the incident; lines of one kind and cache in one file are one moment."""
         for each in self.joined:
             if each.window is not None:

@@ -53,10 +53,21 @@ from service.intake.archives import (
     unread_kind,
 )
 
-# Log files: which reader takes them, the window of time, and streams that are never read whole.
-
 HEAD_BYTES = alert.HEAD_BYTES
 """Bytes of the begin of a file that show what it is."""
+DEEPEST = 3
+"""The levels of directories below the named one that are looked through for files, and of mails within mails."""
+MOST_FILES = 1000
+"""The most files that are read of directories below the named one."""
+LOOKED_THROUGH = 1000
+"""Names of a folder that are compared with a missing name."""
+STDIN = "-"
+OURS = "an AWR or Statspack report, an alert log, a trace file, the output of `latchscope script`, or a capture"
+READABLE = "give the right to read it, or name another file"
+NESTED = "is an archive within an archive; unpack it first"
+MANY_FOREIGN = 5
+"""From this number on, unrecognised files share one line."""
+NAMED_FOREIGN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,155 +82,6 @@ class Window:
 
 
 EVERYTHING = Window()
-
-
-def window_of(since: str | None, until: str | None) -> Window:
-    """A window from two times as people write them. Raises ValueError with what is wrong."""
-    window = Window(_moment("since", since), _moment("until", until))
-    begin, end = window.since, window.until
-    if begin and end and begin.replace(tzinfo=None) >= end.replace(tzinfo=None):
-        raise ValueError(f"--since {since} is not before --until {until}; give the earlier time to --since")
-    return window
-
-
-def _moment(name: str, written: str | None) -> datetime | None:
-    if written is None:
-        return None
-    try:
-        return datetime.fromisoformat(written.strip())
-    except ValueError:
-        raise ValueError(
-            f"--{name} {written!r} is not a time; write it as 2026-03-01T14:00, by the clock of the log, or with a zone, as "
-            "2026-03-01T14:00+01:00"
-        ) from None
-
-
-Read = Callable[[IO[bytes], str, datetime | None, datetime | None], Delta]
-"""Reads a log, by its stream, its name, and from when to when. It takes the stream in pieces and keeps a bounded part."""
-
-
-def log_reader(head: bytes) -> Read | None:
-    """The reader of a file with this begin. None if it is no log file."""
-    if spool.looks_like_spool(head) or looks_like_report(head):
-        return None
-    if trace.looks_like_trace(head):
-        return trace.read
-    return alert.read if alert.looks_like_alert_log(head) else None
-
-
-# Streams.
-
-
-class _Rejoined:
-    """A whole stream again whose begin was read already. `taken`: bytes that were read of it."""
-
-    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
-        self._head, self._rest, self.taken = head, rest, 0
-
-    def read(self, size: int = -1) -> bytes:
-        """At most so many bytes; all of them without a size."""
-        if self._head and size >= 0:
-            piece, self._head = self._head[:size], self._head[size:]
-        else:
-            piece, self._head = self._head + self._rest.read(size), b""
-        self.taken += len(piece)
-        return piece
-
-
-RATIO = 200
-"""Most unpacked bytes of a log for each packed one. A log that repeats itself has 100."""
-_UNASKED = 64 * MIB
-
-
-class _Gunzipped:
-    """The content of a gzipped log, refused as soon as it swells more than any log."""
-
-    def __init__(self, packed: _Rejoined, name: str) -> None:
-        self._packed, self._name = packed, name
-        self._file = gzip.GzipFile(fileobj=cast(IO[bytes], packed))
-        self._unpacked = 0
-
-    def read(self, size: int = -1) -> bytes:
-        """At most so many unpacked bytes. Raises TooLarge where the log swells too much."""
-        piece = self._file.read(size)
-        self._unpacked += len(piece)
-        if self._unpacked > max(_UNASKED, RATIO * self._packed.taken):
-            raise TooLarge(
-                f"{self._name} unpacks to more than {RATIO} times its size ({mib(self._unpacked)} MiB so far), which no log "
-                "does; unpack it and name the file"
-            )
-        return piece
-
-
-def read_log(head: bytes, rest: IO[bytes], name: str, window: Window = EVERYTHING) -> Delta | None:
-    """What a log says, plain or gzipped. None if it is none, or cannot be unpacked. Raises InputError."""
-    stream, inner = _Rejoined(head, rest), head
-    if packed := head.startswith(GZIP):
-        try:
-            inner = zlib.decompressobj(wbits=31).decompress(head, HEAD_BYTES)
-        except zlib.error:
-            return None
-    reader = log_reader(inner)
-    if reader is None:
-        return None
-    whole = cast(IO[bytes], _Gunzipped(stream, name) if packed else stream)
-    try:
-        return reader(whole, name, window.since, window.until)
-    except (OSError, EOFError, zlib.error) as error:
-        raise damaged(name, error) from None
-
-
-CUT = (
-    "cut a log by time first, such as with sed -n '/2026-03-01T14:/,/2026-03-01T15:/p' FILE, or give it to "
-    "`latchscope diagnose` with --since and --until, which reads a log of any size"
-)
-"""What to do with a log that is too large to upload."""
-
-
-# What files are that latchscope does not diagnose, by foreign.yaml: each is called by its name, with what to send instead.
-
-SEEN = 64 * 1024
-"""Bytes of the begin and of the end of a file that are looked at. An archive lists its files at its end."""
-
-
-@cache
-def _kinds() -> tuple[tuple[re.Pattern[str], str], ...]:
-    listed = yaml.safe_load((Path(__file__).parent / "foreign.yaml").read_text(encoding="utf-8"))
-    return tuple((re.compile(each["sign"], re.MULTILINE), f"{each['what']}; {each['send']}") for each in listed)
-
-
-def named(data: bytes) -> str | None:
-    """`a PDF; send …` of a file of another program. None for one that nobody knows."""
-    seen = data if len(data) <= 2 * SEEN else data[:SEEN] + data[-SEEN:]
-    text = seen.decode("latin-1")
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        text = data[:SEEN].decode("utf-16", "replace")
-    return next((said for sign, said in _kinds() if sign.search(text)), None)
-
-
-def without_utf16(data: bytes) -> bytes:
-    """The same text in UTF-8, if it is UTF-16 with its mark, as PowerShell writes it."""
-    utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return data.decode("utf-16", "replace").encode("utf-8", "replace") if utf16 else data
-
-
-# The files of a directory that are read: its own, or where it holds directories alone, theirs.
-
-DEEPEST = 3
-"""The levels of directories below the named one that are looked through for files, and of mails within mails."""
-MOST_FILES = 1000
-"""The most files that are read of directories below the named one."""
-
-
-LOOKED_THROUGH = 1000
-"""Names of a folder that are compared with a missing name."""
-STDIN = "-"
-OURS = "an AWR or Statspack report, an alert log, a trace file, the output of `latchscope script`, or a capture"
-READABLE = "give the right to read it, or name another file"
-NESTED = "is an archive within an archive; unpack it first"
-MANY_FOREIGN = 5
-"""From this number on, unrecognised files share one line."""
-NAMED_FOREIGN = 100
 
 
 class UnknownFormat(InputError):
@@ -528,6 +390,139 @@ def _changes(data: bytes, name: str, window: Window, *, strict: bool) -> tuple[D
     if strict and is_json(text):
         load(text, name)  # raises, and says what is missing to a capture
     raise ForeignFile(f"{name} is not {OURS}")
+
+
+# Log files: which reader takes them, the window of time, and streams that are never read whole.
+
+
+def window_of(since: str | None, until: str | None) -> Window:
+    """A window from two times as people write them. Raises ValueError with what is wrong."""
+    window = Window(_moment("since", since), _moment("until", until))
+    begin, end = window.since, window.until
+    if begin and end and begin.replace(tzinfo=None) >= end.replace(tzinfo=None):
+        raise ValueError(f"--since {since} is not before --until {until}; give the earlier time to --since")
+    return window
+
+
+def _moment(name: str, written: str | None) -> datetime | None:
+    if written is None:
+        return None
+    try:
+        return datetime.fromisoformat(written.strip())
+    except ValueError:
+        raise ValueError(
+            f"--{name} {written!r} is not a time; write it as 2026-03-01T14:00, by the clock of the log, or with a zone, as "
+            "2026-03-01T14:00+01:00"
+        ) from None
+
+
+Read = Callable[[IO[bytes], str, datetime | None, datetime | None], Delta]
+"""Reads a log, by its stream, its name, and from when to when. It takes the stream in pieces and keeps a bounded part."""
+
+
+def log_reader(head: bytes) -> Read | None:
+    """The reader of a file with this begin. None if it is no log file."""
+    if spool.looks_like_spool(head) or looks_like_report(head):
+        return None
+    if trace.looks_like_trace(head):
+        return trace.read
+    return alert.read if alert.looks_like_alert_log(head) else None
+
+
+# Streams.
+
+
+class _Rejoined:
+    """A whole stream again whose begin was read already. `taken`: bytes that were read of it."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head, self._rest, self.taken = head, rest, 0
+
+    def read(self, size: int = -1) -> bytes:
+        """At most so many bytes; all of them without a size."""
+        if self._head and size >= 0:
+            piece, self._head = self._head[:size], self._head[size:]
+        else:
+            piece, self._head = self._head + self._rest.read(size), b""
+        self.taken += len(piece)
+        return piece
+
+
+RATIO = 200
+"""Most unpacked bytes of a log for each packed one. A log that repeats itself has 100."""
+_UNASKED = 64 * MIB
+
+
+class _Gunzipped:
+    """The content of a gzipped log, refused as soon as it swells more than any log."""
+
+    def __init__(self, packed: _Rejoined, name: str) -> None:
+        self._packed, self._name = packed, name
+        self._file = gzip.GzipFile(fileobj=cast(IO[bytes], packed))
+        self._unpacked = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """At most so many unpacked bytes. Raises TooLarge where the log swells too much."""
+        piece = self._file.read(size)
+        self._unpacked += len(piece)
+        if self._unpacked > max(_UNASKED, RATIO * self._packed.taken):
+            raise TooLarge(
+                f"{self._name} unpacks to more than {RATIO} times its size ({mib(self._unpacked)} MiB so far), which no log "
+                "does; unpack it and name the file"
+            )
+        return piece
+
+
+def read_log(head: bytes, rest: IO[bytes], name: str, window: Window = EVERYTHING) -> Delta | None:
+    """What a log says, plain or gzipped. None if it is none, or cannot be unpacked. Raises InputError."""
+    stream, inner = _Rejoined(head, rest), head
+    if packed := head.startswith(GZIP):
+        try:
+            inner = zlib.decompressobj(wbits=31).decompress(head, HEAD_BYTES)
+        except zlib.error:
+            return None
+    reader = log_reader(inner)
+    if reader is None:
+        return None
+    whole = cast(IO[bytes], _Gunzipped(stream, name) if packed else stream)
+    try:
+        return reader(whole, name, window.since, window.until)
+    except (OSError, EOFError, zlib.error) as error:
+        raise damaged(name, error) from None
+
+
+CUT = (
+    "cut a log by time first, such as with sed -n '/2026-03-01T14:/,/2026-03-01T15:/p' FILE, or give it to "
+    "`latchscope diagnose` with --since and --until, which reads a log of any size"
+)
+"""What to do with a log that is too large to upload."""
+
+
+# What files are that latchscope does not diagnose, by foreign.yaml: each is called by its name, with what to send instead.
+
+SEEN = 64 * 1024
+"""Bytes of the begin and of the end of a file that are looked at. An archive lists its files at its end."""
+
+
+@cache
+def _kinds() -> tuple[tuple[re.Pattern[str], str], ...]:
+    listed = yaml.safe_load((Path(__file__).parent / "foreign.yaml").read_text(encoding="utf-8"))
+    return tuple((re.compile(each["sign"], re.MULTILINE), f"{each['what']}; {each['send']}") for each in listed)
+
+
+def named(data: bytes) -> str | None:
+    """`a PDF; send …` of a file of another program. None for one that nobody knows."""
+    seen = data if len(data) <= 2 * SEEN else data[:SEEN] + data[-SEEN:]
+    text = seen.decode("latin-1")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = data[:SEEN].decode("utf-16", "replace")
+    return next((said for sign, said in _kinds() if sign.search(text)), None)
+
+
+def without_utf16(data: bytes) -> bytes:
+    """The same text in UTF-8, if it is UTF-16 with its mark, as PowerShell writes it."""
+    utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16", "replace").encode("utf-8", "replace") if utf16 else data
 
 
 # The figures of one change that are drawn beside its Diagnosis: gets by cache, sleeps by location.

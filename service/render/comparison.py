@@ -91,13 +91,13 @@ def _warnings(comparison: Comparison) -> Iterator[str]:
 
 def _remarks(comparison: Comparison) -> Iterator[str]:
     """What did not change, in one line, and what is unknown, by reason. An empty line before them."""
-    untold: dict[str, list[str]] = {}
+    not_measured: dict[str, list[str]] = {}
     for change in comparison.changes:
         if change.verdict == "cannot tell":
-            untold.setdefault(change.why, []).append(change.title)
+            not_measured.setdefault(change.why, []).append(change.title)
     same = [change.title for change in comparison.changes if change.verdict in ("within noise", "within the usual")]
-    if same or untold:
+    if same or not_measured:
         yield ""
     if same:
         yield f"Unchanged, or within noise or the usual ({len(same)}): {', '.join(same)}"
-    yield from (f"Cannot tell: {', '.join(names)}, because {why}" for why, names in untold.items())
+    yield from (f"Cannot tell: {', '.join(names)}, because {why}" for why, names in not_measured.items())

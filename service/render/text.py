@@ -90,11 +90,6 @@ def _without_code(paragraph: Paragraph) -> Paragraph:
     return replace(paragraph, code=())
 
 
-def _without_pair(paragraph: Paragraph) -> Paragraph:
-    """Without a check and its command. Neither is shown alone."""
-    return replace(paragraph, code=()) if len(paragraph.code) > 1 else paragraph
-
-
 def _left_out(paragraph: Paragraph) -> Paragraph:
     return replace(paragraph, words="", code=())
 
@@ -104,8 +99,6 @@ _CUTS = (
     (_left_out, range(6)),
     (_without_code, range(9)),
     (_sentences, range(10)),
-    (_left_out, range(7)),
-    (_without_pair, range(10)),
     (_left_out, range(8)),
     (_without_code, range(10)),
 )

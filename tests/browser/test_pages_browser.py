@@ -17,7 +17,6 @@ import pytest
 from collectors.demo.scenarios import scenarios
 from service.intake.inputs import diagnose_all
 from service.web.pages.export import as_html
-from service.web.pages.words import STATES
 from tests.browser.conftest import WIDE, NewPage, expect
 from tests.oracle_standin.deadline import HANGS
 from tests.paths import REPORTS
@@ -201,14 +200,6 @@ def test_drag_over_a_chart_outlives_refreshes_and_zooms_to_that_time(storm: Runn
     expect(hasty_page.get_by_role("heading", level=1)).to_have_text(re.compile(r"UTC$"))
 
 
-def test_longest_state_fits_a_phone(storm: Running, page: "Page") -> None:
-    page.set_viewport_size(PHONE)
-    page.goto(f"{storm.url}/db/undo-storm")
-    longest = f"{max(STATES.values(), key=len)}, cause not certain since 28 Nov 05:57 UTC"
-    page.evaluate("text => { document.querySelector('.verdict .state').lastChild.replaceWith(text); }", longest)
-    assert page.evaluate(FITS)
-
-
 FOCUS = "document.activeElement"
 PICKED = f"document.getElementById({FOCUS}.getAttribute('aria-activedescendant')).dataset.href"
 
@@ -350,14 +341,6 @@ def test_mail_page_opens_from_a_file_and_its_policy_allows_its_style(page: "Page
     assert page.evaluate("getComputedStyle(document.querySelector('.state.critical')).color") != "rgb(0, 0, 0)"
     assert page.get_by_text("day-5.txt").count() >= 1
     assert page.evaluate(FITS)
-
-
-def test_missing_page_names_what_is_nearest(storm: Running, page: "Page", complaints: list[str]) -> None:
-    page.goto(f"{storm.url}/db/undo-strom")
-    page.get_by_role("link", name="undo-storm").click()
-    page.wait_for_url("**/db/undo-storm")
-    assert any("404" in one for one in complaints), "the browser logs the 404 itself"
-    complaints.clear()
 
 
 def pages_of(storm: Running) -> list[str]:

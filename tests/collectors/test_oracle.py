@@ -45,7 +45,6 @@ from tests.oracle_standin.backend import Answer, DictBackend, OracleType, Result
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS, within
 from tests.oracle_standin.faults import Stage
-from tests.oracle_standin.profiles import PROFILES
 from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend, demo_services
 from tests.oracle_standin.server import Listener
 from tests.service.standin import becomes
@@ -84,34 +83,16 @@ def session(
     listener: Listener,
     deadlines: Deadlines = QUICK,
     dsn: str = "",
-    accepted: frozenset[str] = ACCEPTED,
+    accepted: frozenset[str] | None = ACCEPTED,
+    name: str = "orcl",
     **given: object,
 ) -> OracleConnection:
-    target = ConnectTarget(dsn or listener.dsn("orcl"), USER, PASSWORD, **given)  # type: ignore[arg-type]
-    return within(LIMIT, lambda: OracleConnection("orcl", target, deadlines, accepted))
+    target = ConnectTarget(dsn or listener.dsn(name), USER, PASSWORD, **given)  # type: ignore[arg-type]
+    return within(LIMIT, lambda: OracleConnection(name, target, deadlines, accepted))
 
 
 def ask(connection: OracleConnection, sql: str = ONE) -> list[tuple[object, ...]]:
     return list(within(LIMIT, lambda: connection.query(sql, {})).rows)
-
-
-@pytest.mark.parametrize("profile", PROFILES.values(), ids=list(PROFILES))
-@pytest.mark.parametrize("name", ["undo-storm", "parse-storm"])
-def test_poll_takes_one_round_trip_per_statement(name: str, profile: object) -> None:
-    service = demo_services([name], profile)[name]  # type: ignore[arg-type]
-    with Listener({name: service}) as listener:
-        connection = within(LIMIT, lambda: OracleConnection(name, ConnectTarget(listener.dsn(name), USER, PASSWORD)))
-        first = within(LIMIT, lambda: poll(name, connection))
-        before = service.counters.round_trips
-        again = within(LIMIT, lambda: poll(name, connection, first))
-        counted, parsed = service.counters.round_trips - before, service.counters.parses
-        within(LIMIT, lambda: poll(name, connection, again))
-        connection.close()
-    assert counted == sum(cost.round_trips for cost in again.costs.values()) == len(again.costs)
-    once = {view for view, one in collectors().items() if one.once}
-    assert once.isdisjoint(again.costs), "read once per start, and carried over afterwards"
-    assert service.counters.parses == parsed, "each is in the driver's cache from the second poll on"
-    assert not listener.problems
 
 
 def test_ended_sessions_are_freed_although_python_collects_rarely(
@@ -155,7 +136,7 @@ def test_remains_are_collected_once_a_minute_at_most(monkeypatch: pytest.MonkeyP
 def test_session_keeps_no_more_room_than_its_statements_need() -> None:
     name = "undo-storm"
     with Listener({name: demo_services([name])[name]}) as listener:
-        connection = within(LIMIT, lambda: OracleConnection(name, ConnectTarget(listener.dsn(name), USER, PASSWORD)))
+        connection = session(listener, Deadlines(), accepted=None, name=name)
         before, snapshot = roomy(), None
         for _ in range(3):
             snapshot = within(LIMIT, lambda last=snapshot: poll(name, connection, last))  # type: ignore[misc]
@@ -255,7 +236,7 @@ def test_view_without_an_end_is_missing_and_the_others_are_read() -> None:
     service = demo_services(["undo-storm"])["undo-storm"]
     service.backend = OneEndlessView(scenarios()["undo-storm"])
     with Listener({"erp": service}) as listener:
-        connection = within(LIMIT, lambda: OracleConnection("erp", ConnectTarget(listener.dsn("erp"), USER, PASSWORD)))
+        connection = session(listener, Deadlines(), accepted=None, name="erp")
         grouping = Grouping("erp")
         first = within(LIMIT, lambda: poll("erp", connection, grouping=grouping))
         again = within(LIMIT, lambda: poll("erp", connection, first, grouping=grouping))
@@ -274,8 +255,7 @@ def test_limit_of_an_answer_is_that_of_its_statement() -> None:
 
 
 def test_session_sends_texts_of_the_bill_only(listener: Listener) -> None:
-    target = ConnectTarget(listener.dsn("orcl"), USER, PASSWORD)
-    connection = within(LIMIT, lambda: OracleConnection("orcl", target, QUICK))
+    connection = session(listener, accepted=None)
     before = orcl(listener).counters.round_trips
     for sql in (
         ONE,
@@ -495,7 +475,7 @@ OUTSIDE = (
 
 
 @pytest.mark.parametrize("error", OUTSIDE, ids=lambda error: type(error).__name__)
-def test_login_that_fails_inside_the_driver_is_a_session_error_and_leaves_nothing(
+def test_call_that_fails_inside_the_driver_is_a_session_error_and_a_login_leaves_nothing(
     error: Exception, listener: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sockets: list[socket.socket] = []
@@ -504,36 +484,25 @@ def test_login_that_fails_inside_the_driver_is_a_session_error_and_leaves_nothin
         sockets.append(socket.create_connection(("127.0.0.1", listener.port)))
         raise error
 
+    def fetch(*_: object) -> None:
+        raise error
+
+    connection = session(listener)
+    monkeypatch.setattr(connection, "_fetch", fetch)
+    failed = f"failed inside the driver: {type(error).__name__}"
+    with pytest.raises(SessionError, match=f"a statement {failed}") as raised:
+        ask(connection)
+    assert raised.type is SessionError
+    connection.close()
     monkeypatch.setattr("oracledb.connect", connect)
-    session_calls = threads()
-    raised = []
+    working = threads()
     for _ in range(30):
-        try:
+        with pytest.raises(SessionError, match=f"the login {failed}"):
             OracleConnection("orcl", ConnectTarget(listener.dsn("orcl"), USER, PASSWORD), QUICK)
-        except Exception as outcome:  # noqa: BLE001  which one is the question
-            raised.append(outcome)
-    assert {type(each) for each in raised} == {SessionError}
-    assert f"the login failed inside the driver: {type(error).__name__}" in str(raised[0])
     assert [each for each in sockets if each.fileno() >= 0] == []
-    assert threads() <= session_calls + SPARE_THREADS and left_behind("session orcl") == 0
+    assert threads() <= working + SPARE_THREADS and left_behind("session orcl") == 0
 
 
 def threads() -> int:
     """Threads that work, or wait to work, for a session."""
     return sum(each.name == "spare" or each.name.startswith("session ") for each in threading.enumerate())
-
-
-@pytest.mark.parametrize("error", OUTSIDE, ids=lambda error: type(error).__name__)
-def test_statement_that_fails_inside_the_driver_is_a_session_error(
-    error: Exception, listener: Listener, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    connection = session(listener)
-
-    def fetch(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(connection, "_fetch", fetch)
-    with pytest.raises(SessionError, match=f"a statement failed inside the driver: {type(error).__name__}") as raised:
-        ask(connection)
-    assert raised.type is SessionError
-    connection.close()

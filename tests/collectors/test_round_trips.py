@@ -12,10 +12,11 @@ from collectors.model import ROW_CACHE_LATCH
 from collectors.ondemand.holders import profile
 from collectors.oracle import ConnectTarget, OracleConnection, prepare
 from collectors.poll import Grouping, poll
+from collectors.registry import collectors
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.databases import Service
 from tests.oracle_standin.deadline import HANGS, within
-from tests.oracle_standin.profiles import ORACLE_12_1
+from tests.oracle_standin.profiles import ORACLE_12_1, PROFILES, Profile
 from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
 from tests.oracle_standin.server import Listener
 
@@ -34,11 +35,11 @@ class Wired:
 
 
 @contextmanager
-def wired(name: str) -> Iterator[Wired]:
+def wired(name: str, profile: Profile = ORACLE_12_1) -> Iterator[Wired]:
     prepare("thin")
     clock: list[Wired] = []
     backend = ScriptedBackend(scenarios()[name], lambda: clock[0].at if clock else 0.0)
-    service = Service(backend, {USER: Account(PASSWORD)}, ORACLE_12_1)
+    service = Service(backend, {USER: Account(PASSWORD)}, profile)
     with Listener({name: service}) as listener:
         target = ConnectTarget(listener.dsn(name), USER, PASSWORD)
         clock.append(Wired(service, within(HANGS, lambda: OracleConnection(name, target))))
@@ -68,6 +69,20 @@ def test_later_polls_ask_only_what_changes(
             counted.append(tuple(now - then for now, then in zip(database.cost(), before, strict=True)))
     print(f"\n{name}: statements and round trips of polls at 0, 15, 30, 299 and 314 s: {counted}")  # noqa: T201
     assert counted == [(each, each) for each in (first, later, later, with_parameters, later)]
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=list(PROFILES))
+def test_each_statement_is_parsed_once_and_costs_what_the_poll_says(profile: Profile) -> None:
+    with wired("undo-storm", profile) as database:
+        counters, parsed, snapshot = database.service.counters, list[int](), None
+        for database.at in (0.0, 15.0, 30.0):
+            before = counters.round_trips
+            snapshot = within(HANGS, partial(poll, "undo-storm", database.connection, snapshot))
+            assert counters.round_trips - before == sum(cost.round_trips for cost in snapshot.costs.values())
+            parsed.append(counters.parses)
+    assert len(snapshot.costs) == sum(cost.round_trips for cost in snapshot.costs.values())
+    assert parsed[1] == parsed[2], "each is in the driver's cache from the second poll on"
+    assert not {view for view, one in collectors().items() if one.once} & snapshot.costs.keys()
 
 
 def test_profile_of_holders_is_one_statement_after_its_trial() -> None:

@@ -1,13 +1,10 @@
 """From a storm in a database to a person's chat: latchscope, a real Prometheus and a real Alertmanager on loopback. The
 shipped rules and the shipped routing run with every duration divided by FACTOR, so a minute of them is a second here. Other
-numbers stay the same. The test ends every process by its id; each would also end by itself after LIFETIME seconds.
+numbers stay the same.
 """
 
 import json
-import math
 import re
-import shutil
-import subprocess
 import threading
 import time
 import urllib.parse
@@ -16,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +31,9 @@ from service.app import create_app
 from service.config.settings import DatabaseSettings, Defaults, Settings
 from service.state.board import MonitoredDatabase
 from tests.ports import free_port
+from tests.repo.processes import fetch_json, monitor
+from tests.service.receiver import Answer, http_server
+from tests.service.standin import becomes
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +42,6 @@ FACTOR = 60
 """A minute of the shipped rules is a second here."""
 LONGEST = 15 * 60_000
 """Longer `keep_firing_for` values are 15 minutes here: the alert only has to outlast its symptoms, and waiting costs most."""
-LIFETIME = 900
 PATIENCE = 200.0
 """Seconds after which an event will never come; a busy machine is no failure."""
 DURATION_KEYS = ("for", "keep_firing_for", "interval", "group_wait", "group_interval", "repeat_interval")
@@ -105,33 +103,6 @@ def scaled(part: Any, factor: int = FACTOR, key: str = "") -> Any:
 
 def shipped(name: str) -> Any:
     return yaml.load((SHIPPED / name).read_text(encoding="utf-8"), Loader=LOADER)
-
-
-def leaves(part: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(part, dict | list):
-        for name, value in part.items() if isinstance(part, dict) else enumerate(part):
-            yield from leaves(value, f"{path}/{name}")
-    else:
-        yield path, part
-
-
-@pytest.mark.parametrize("name", ["recording.yml", "alerts.yml", "alertmanager.yml"])
-def test_scaling_changes_durations_and_nothing_else(name: str) -> None:
-    before, after = dict(leaves(shipped(name))), dict(leaves(scaled(shipped(name))))
-    assert before.keys() == after.keys()
-    durations = re.compile(r"\b\d+(?:ms|[smhd])\b")
-    touched = 0
-    for path, value in before.items():
-        key = path.rsplit("/", 1)[1]
-        if key not in (*DURATION_KEYS, "expr"):
-            assert after[path] == value, path
-            continue
-        assert durations.sub("…", after[path]) == durations.sub("…", value), path
-        long, short = durations.findall(value), durations.findall(after[path])
-        most = LONGEST if key == "keep_firing_for" else math.inf
-        assert [min(milliseconds(one), most) // FACTOR for one in long] == [int(one[:-2]) for one in short], path
-        touched += len(long)
-    assert touched > 0
 
 
 # ---------------------------------------------------------------- the fleet
@@ -228,40 +199,8 @@ def whole_fleet() -> Fleet:
 # ---------------------------------------------------------------- the processes
 
 
-def get(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=60) as answer:
-        return json.loads(answer.read())
-
-
-@contextmanager
-def process(ready: str, log: Path, *command: str) -> Iterator[None]:
-    """A program until the block ends, yielded once it is ready. `timeout` ends it if nothing else does."""
-    with (
-        log.open("w") as said,
-        subprocess.Popen(["timeout", "-k", "5", str(LIFETIME), *command], stdout=said, stderr=said) as one,
-    ):
-        try:
-            wait_for(lambda: answers(ready) or one.poll() is not None, f"{command[0]} to be ready")
-            assert one.poll() is None, f"{command[0]}: {log.read_text()}"
-            yield
-        finally:
-            one.terminate()
-            one.wait(PATIENCE)
-
-
-def answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=30) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
-
-
 def wait_for(happened: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while not happened():
-        assert time.monotonic() < end, f"waited {PATIENCE:g} s in vain for {what}"
-        time.sleep(0.5)
+    becomes(happened, what, PATIENCE)
 
 
 @dataclass
@@ -271,9 +210,10 @@ class Receiver:
     zero: float
     calls: list[tuple[float, str, dict[str, Any]]] = field(default_factory=list)
 
-    def take(self, path: str, body: bytes) -> None:
+    def take(self, path: str, _: dict[str, str], body: bytes) -> Answer:
         for alert in json.loads(body)["alerts"]:
             self.calls.append((time.monotonic() - self.zero, path.strip("/"), alert))
+        return 200, {}, b""
 
     def has(self, status: str, alert: str, db: str, severity: str = "critical") -> bool:
         wanted = {"alertname": alert, "db": db, "severity": severity}
@@ -290,25 +230,6 @@ class Receiver:
 
 
 @contextmanager
-def receiving(receiver: Receiver) -> Iterator[int]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            receiver.take(self.path, self.rfile.read(int(self.headers["Content-Length"])))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Quiet."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join(60)
-
-
-@contextmanager
 def latchscope(fleet: Fleet, port: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The real app over the fleet, polling the changing databases twice a second."""
     databases = [
@@ -321,14 +242,14 @@ def latchscope(fleet: Fleet, port: int, folder: Path, monkeypatch: pytest.Monkey
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
-        wait_for(lambda: answers(f"http://127.0.0.1:{port}/healthz"), "latchscope to serve")
+        wait_for(lambda: server.started, "latchscope to serve")
         yield
     finally:
         server.should_exit = True
         thread.join(60)
 
 
-def write_configuration(folder: Path, ports: Mapping[str, int]) -> None:
+def write_configuration(folder: Path, ports: Mapping[str, int], webhook: str) -> None:
     """The shipped files, scaled, with the addresses of this test, one scrape a second, and receivers that call us."""
     for name in ("recording.yml", "fleet.yml", "alerts.yml"):
         (folder / name).write_text(yaml.safe_dump(scaled(shipped(name)), allow_unicode=True), encoding="utf-8")
@@ -342,7 +263,7 @@ def write_configuration(folder: Path, ports: Mapping[str, int]) -> None:
     (folder / "prometheus.yml").write_text(yaml.safe_dump(prometheus), encoding="utf-8")
     routing = scaled(shipped("alertmanager.yml"))
     for one in routing["receivers"]:
-        one["webhook_configs"] = [{"url": f"http://127.0.0.1:{ports['webhook']}/{one['name']}", "send_resolved": True}]
+        one["webhook_configs"] = [{"url": f"{webhook}/{one['name']}", "send_resolved": True}]
     (folder / "alertmanager.yml").write_text(yaml.safe_dump(routing), encoding="utf-8")
 
 
@@ -359,67 +280,39 @@ class World:
     def evaluated(self) -> set[str]:
         """Rules, by id, whose expression ever had data: one query for all of them."""
         query = urllib.parse.urlencode({"query": f"group by (__name__, alertname, severity) ({WRITTEN_BY_RULES})"})
-        series = [one["metric"] for one in get(f"{self.prometheus}/api/v1/query?{query}")["data"]["result"]]
+        series = [one["metric"] for one in fetch_json(f"{self.prometheus}/api/v1/query?{query}")["data"]["result"]]
         names = [(one.get("alertname") or one["__name__"], one.get("severity")) for one in series]
         return {name for name, _ in names} | {f"{name}-{severity}" for name, severity in names}
 
     def unwell(self) -> list[str]:
         """Rules that Prometheus could not evaluate, with its message."""
-        groups = get(f"{self.prometheus}/api/v1/rules")["data"]["groups"]
+        groups = fetch_json(f"{self.prometheus}/api/v1/rules")["data"]["groups"]
         found = [one for group in groups for one in group["rules"] if one["health"] != "ok"]
         return [f"{one['name']}: {one.get('lastError', 'never evaluated')}" for one in found]
 
     def inhibited(self, alert: str, db: str) -> bool:
         return any(
             one["status"]["inhibitedBy"]
-            for one in get(f"{self.alertmanager}/api/v2/alerts")
+            for one in fetch_json(f"{self.alertmanager}/api/v2/alerts")
             if one["labels"]["alertname"] == alert and one["labels"].get("db") == db
         )
 
 
-def tools() -> None:
-    """Skip the test by name where a program is missing."""
-    for tool in ("prometheus", "prometheus-alertmanager"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"{tool} is not installed (Debian package {tool})")
-
-
 @contextmanager
 def running(fleet: Callable[[], Fleet], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    tools()
     ports = {name: free_port() for name in ("latchscope", "prometheus", "alertmanager")}
-    urls = {name: f"http://127.0.0.1:{port}" for name, port in ports.items()}
     receiver = Receiver(time.monotonic())
     with ExitStack() as stack:
-        ports["webhook"] = stack.enter_context(receiving(receiver))
-        write_configuration(folder, ports)
-        stack.enter_context(
-            process(
-                f"{urls['alertmanager']}/-/ready",
-                folder / "alertmanager.log",
-                "prometheus-alertmanager",
-                f"--config.file={folder}/alertmanager.yml",
-                f"--storage.path={folder}/alertmanager",
-                f"--web.listen-address=127.0.0.1:{ports['alertmanager']}",
-                "--cluster.listen-address=",
-            )
-        )
-        stack.enter_context(
-            process(
-                f"{urls['prometheus']}/-/ready",
-                folder / "prometheus.log",
-                "prometheus",
-                f"--config.file={folder}/prometheus.yml",
-                f"--storage.tsdb.path={folder}/prometheus",
-                f"--web.listen-address=127.0.0.1:{ports['prometheus']}",
-            )
+        write_configuration(folder, ports, stack.enter_context(http_server(receiver.take)))
+        alertmanager, prometheus = (
+            stack.enter_context(monitor(name, folder, ports[name])) for name in ("alertmanager", "prometheus")
         )
         databases = fleet()
         receiver.zero = databases.zero
         ours = stack.enter_context(ExitStack())
         ours.enter_context(latchscope(databases, ports["latchscope"], folder, monkeypatch))
         try:
-            yield World(databases, receiver, urls["prometheus"], urls["alertmanager"], ours.close)
+            yield World(databases, receiver, prometheus, alertmanager, ours.close)
         finally:
             print(f"\n{receiver.timeline()}")  # noqa: T201  shown with -s, and when the test fails
 
@@ -476,19 +369,3 @@ def test_storm_calls_somebody_and_its_end_calls_them_off(tmp_path: Path, monkeyp
     assert not [one for _, _, one in called.calls if "error" in str(one["annotations"])], "an annotation has no figure"
     silent.discard("LatchscopeRulesMissing-warning")  # it may see the first scrape before the recording rules do
     assert silent == set(QUIET_HERE), f"no data for {sorted(silent - set(QUIET_HERE))}"
-
-
-@pytest.mark.soak
-def test_demo_storm_calls_somebody_and_its_end_calls_them_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The undo storm exactly as the demo plays it: healthy 20 s, storm to 155 s, relief."""
-
-    def demo() -> Fleet:
-        return Fleet({"undo-storm": UNDO_STORM, "blind": UNDO_STORM}, {"blind": frozenset(collectors()) - MINIMAL}, {})
-
-    with running(demo, tmp_path, monkeypatch) as world:
-        called = world.receiver
-        wait_for(lambda: called.has("firing", "RowCacheObjectsSleepsHigh", "blind"), "the call")
-        wait_for(lambda: called.has("firing", "LatchscopeFindingActive", "undo-storm"), "the finding")
-        wait_for(lambda: called.has("resolved", "RowCacheObjectsSleepsHigh", "blind"), "the all-clear")
-        wait_for(lambda: called.has("resolved", "LatchscopeFindingActive", "undo-storm"), "the finding's end")
-    assert not called.has("firing", "RowCacheObjectsSleepsHigh", "undo-storm"), "called again after everything was over"

@@ -2,20 +2,20 @@
 They scrape scripted answers. Each scenario is an environment of its own, and all of them happen at once."""
 
 import json
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.live.test_alerting import FACTOR, Receiver, process, receiving, shrunk, tools, wait_for, write_configuration
+from tests.live.test_alerting import FACTOR, Receiver, shrunk, wait_for, write_configuration
 from tests.ports import free_port
+from tests.repo.processes import monitor
+from tests.service.receiver import Answer, http_server
 
 pytestmark = pytest.mark.slow
 
@@ -55,26 +55,30 @@ def moved(now: float) -> str:
     return up(env, {"kept": 1}) + f'latchscope_database_retired{{env="{env}",db="left"}} 1\n'
 
 
+def costs(env: str, storm: bool, cause: str = "") -> str:
+    """A database that loses 40 % of its time to the mutex, with its cause if one is named, or nothing."""
+    labels, share = f'env="{env}",db="{env}"', 0.4 if storm else 0.0
+    text = up(env, {env: 1}) + "".join(
+        f"latchscope_{name}{{{labels}{more}}} {value}\n"
+        for name, more, value in (
+            ("impact_ratio", "", share),
+            ("impact_sessions", "", 20 * share),
+            ("surface_impact_ratio", ',surface="mutex"', share),
+            ("surface_impact_sessions", ',surface="mutex"', 20 * share),
+        )
+    )
+    found = f'latchscope_finding{{{labels},cause="{cause}",severity="critical"}} 1\n'
+    return text + (found if storm and cause else "")
+
+
 def storms(env: str, again: str) -> Script:
     """A mutex storm with a cause, remedied at 0; ten minutes later another, with this cause or none."""
+    return lambda now: costs(env, now >= 10 or -12 <= now < 0, "logon-storm" if now < 0 else again)
 
-    def script(now: float) -> str:
-        first, second = -12 <= now < 0, now >= 10
-        labels = f'env="{env}",db="{env}"'
-        cost = 0.4 if first or second else 0.0
-        cause = "logon-storm" if first else again if second else ""
-        text = up(env, {env: 1}) + "".join(
-            f"latchscope_{name}{{{labels}{more}}} {value}\n"
-            for name, more, value in (
-                ("impact_ratio", "", cost),
-                ("impact_sessions", "", 20 * cost),
-                ("surface_impact_ratio", ',surface="mutex"', cost),
-                ("surface_impact_sessions", ',surface="mutex"', 20 * cost),
-            )
-        )
-        return text + (f'latchscope_finding{{{labels},cause="{cause}",severity="critical"}} 1\n' if cause else "")
 
-    return script
+def recurring(now: float) -> str:
+    """A storm with its cause, again and again: six minutes of it, and six of peace. Its alert goes on for eight."""
+    return costs("often", now % 12 < 6, "logon-storm")
 
 
 def replica(
@@ -107,6 +111,7 @@ SCRIPTS: Mapping[str, Script] = {
     "unnamed": storms("unnamed", ""),
     "same": storms("same", "logon-storm"),
     "slow": storms("slow", "logon-storm"),
+    "often": recurring,
     "killed": replica("killed", "k", "k", leaves=0, ends=True),
     "takes": replica("killed", "l", "k", comes=0.5),
     "hands": replica("handed", "h", "x", leaves=0),
@@ -123,34 +128,13 @@ CALLS = {
     "unnamed": {"LatchscopeFindingActive": 1, "RowCacheMutexWaits": 1},
     "same": {"LatchscopeFindingActive": 2},
     "slow": {"LatchscopeFindingActive": 2},
+    "often": {"LatchscopeFindingActive": 1},
 }
 """Environment → how often `pager` is called, and by which alert first. `single` is not behind the dead switch."""
 
 
 CHATS = {("LatchscopeReplicaDown", "killed"), ("LatchscopeLoginStopped", "refused")}
 """What `chat` hears of failures that call nobody: alert and environment."""
-
-
-@contextmanager
-def answering(zero: Callable[[], float]) -> Iterator[int]:
-    """Each script under a path of its own."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            text = SCRIPTS[self.path.strip("/")]((time.monotonic() - zero()) / MINUTE - QUIET)
-            self.send_response(200 if text else 503)
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Quiet."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join(60)
 
 
 @dataclass
@@ -160,24 +144,28 @@ class Pager(Receiver):
     pages: list[tuple[float, str, str]] = field(default_factory=list)
     """Minute, environment and first alert of every call of `pager` with something that fires anew."""
 
-    def take(self, path: str, body: bytes) -> None:
+    def take(self, path: str, headers: dict[str, str], body: bytes) -> Answer:
         told = {json.dumps(one["labels"], sort_keys=True) for _, _, one in self.calls if one["status"] == "firing"}
-        super().take(path, body)
+        answer = super().take(path, headers, body)
         firing = [one["labels"] for one in json.loads(body)["alerts"] if one["status"] == "firing"]
         new = [labels for labels in firing if json.dumps(labels, sort_keys=True) not in told or "cause" in labels]
         if path.strip("/") == "pager" and new:
             at = (time.monotonic() - self.zero) / MINUTE - QUIET
             self.pages.append((at, new[0].get("env", ""), new[0]["alertname"]))
+        return answer
 
 
 def test_one_failure_is_one_call_and_what_was_done_on_purpose_none(tmp_path: Path) -> None:
-    tools()
     ports = {name: free_port() for name in ("latchscope", "prometheus", "alertmanager")}
     pager = Pager(time.monotonic())
+
+    def scraped(path: str, _: dict[str, str], __: bytes) -> Answer:
+        text = SCRIPTS[path.strip("/")]((time.monotonic() - pager.zero) / MINUTE - QUIET)
+        return (200 if text else 503), {}, text.encode()
+
     with ExitStack() as stack:
-        ports["webhook"] = stack.enter_context(receiving(pager))
-        served = stack.enter_context(answering(lambda: pager.zero))
-        write_configuration(tmp_path, ports)
+        webhook, served = (stack.enter_context(http_server(each)) for each in (pager.take, scraped))
+        write_configuration(tmp_path, ports, webhook)
         told = yaml.safe_load((tmp_path / "prometheus.yml").read_text(encoding="utf-8"))
         told["scrape_configs"] = [
             {
@@ -186,25 +174,14 @@ def test_one_failure_is_one_call_and_what_was_done_on_purpose_none(tmp_path: Pat
                 "honor_labels": True,
                 **({"scrape_interval": shrunk(SCRAPED[name])} if name in SCRAPED else {}),
                 "static_configs": [
-                    {"targets": [f"127.0.0.1:{served}"], "labels": {"env": name} if name == "killed" else {}}
+                    {"targets": [served.removeprefix("http://")], "labels": {"env": name} if name == "killed" else {}}
                 ],
             }
             for name in SCRIPTS
         ]
         (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(told), encoding="utf-8")
-        for name, flags in (
-            ("alertmanager", ("--cluster.listen-address=",)),
-            ("prometheus", ()),
-        ):
-            program = "prometheus-alertmanager" if name == "alertmanager" else name
-            storage = "--storage.path" if name == "alertmanager" else "--storage.tsdb.path"
-            url = f"127.0.0.1:{ports[name]}"
-            where = (
-                f"--config.file={tmp_path}/{name}.yml",
-                f"{storage}={tmp_path}/{name}",
-                f"--web.listen-address={url}",
-            )
-            stack.enter_context(process(f"http://{url}/-/ready", tmp_path / f"{name}.log", program, *where, *flags))
+        for name in ("alertmanager", "prometheus"):
+            stack.enter_context(monitor(name, tmp_path, ports[name]))
         pager.zero = time.monotonic()
         wait_for(lambda: time.monotonic() - pager.zero > (QUIET + FAILED) * MINUTE, "the end of the scripts")
     pages = pager.pages

@@ -11,7 +11,7 @@ from .handshake import Dialect
 from .packets import BreakError, ClosedError, Link
 from .replies import misbehave, send_error, send_reply
 from .requests import BindType, Execute, Piggybacks, bind_names, read_binds, read_execute
-from .results import IN_TRANSACTION, NO_DATA_FOUND, describe, outcome, query_parameters, rows, status
+from .results import IN_TRANSACTION, NO_DATA_FOUND, describe, outcome, query_parameters, release, rows, status
 from .wire import Reader
 
 _KILLED = 28
@@ -58,6 +58,7 @@ class Session:
             9: self._end_transaction,  # logging off commits
             14: self._end_transaction,
             15: self._end_transaction,
+            59: self._version,
             78: self._reexecute_and_fetch,
             94: self._execute,
             147: self._ping,
@@ -121,6 +122,11 @@ class Session:
     def _ping(self, _: Reader) -> Reply:
         return Reply(status(self._call_status()))
 
+    def _version(self, request: Reader) -> Reply:
+        """go-ora asks after a login."""
+        request.skip("pnpp" + ("n" if self._dialect.field_version >= 11 else ""))
+        return Reply(release(self._dialect.profile) + status())
+
     def _end_transaction(self, _: Reader) -> Reply:
         self._record.in_transaction = False
         return Reply(status())
@@ -138,8 +144,7 @@ class Session:
         if call.options & Execute.DEFINE or not call.options & Execute.EXECUTE:
             self._report(f"only plain executions are served, not options {call.options:#x} for: {cursor.sql}")
             raise OracleError(3001, "the stand-in serves plain executions only")
-        asked = call.asked if call.options & Execute.FETCH else 0
-        return self._run(cursor, values, call.is_query, asked, commits=bool(call.options & Execute.COMMIT))
+        return self._run(cursor, values, call.is_query, call.asked, commits=bool(call.options & Execute.COMMIT))
 
     def _parse(self, sql: str) -> Cursor:
         self._service.counters.add("parses")
@@ -205,7 +210,9 @@ class Session:
         return dict(zip(names, values, strict=True))
 
     def _first_page(self, cursor: Cursor, answer: Answer, asked: int) -> Reply:
-        described = describe(answer.columns, self._dialect.field_version) if answer.columns != cursor.columns else b""
+        described, dialect = b"", self._dialect
+        if answer.columns != cursor.columns:
+            described = describe(answer.columns, dialect.field_version, sized_scales=dialect.sized_scales)
         cursor.columns, cursor.waiting = answer.columns, answer.rows
         if not asked:
             return Reply(described + outcome(self._dialect.field_version, cursor=cursor.number))

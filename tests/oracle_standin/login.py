@@ -15,7 +15,7 @@ from .handshake import Dialect, Greeting
 from .packets import Link
 from .replies import send_error, send_reply
 from .requests import FUNCTION
-from .results import login_parameters, status
+from .results import login_parameters, outcome, status
 from .wire import ProtocolError, Reader
 
 _ROUND_ONE, _ROUND_TWO = 118, 115
@@ -38,8 +38,8 @@ class Challenge:
         """A fresh challenge."""
         return cls(verifier, secrets.token_bytes(_HALF), secrets.token_bytes(16))
 
-    def message(self) -> bytes:
-        """The answer to round one."""
+    def message(self, field_version: int) -> bytes:
+        """The answer to round one. A status does not end it for go-ora."""
         parameters = {
             "AUTH_SESSKEY": _encrypt(self.verifier.hash, self.half),
             "AUTH_VFR_DATA": self.verifier.salt.hex().upper(),
@@ -47,7 +47,7 @@ class Challenge:
             "AUTH_PBKDF2_VGEN_COUNT": str(ROUNDS),
             "AUTH_PBKDF2_SDER_COUNT": str(_KEY_ROUNDS),
         }
-        return login_parameters(parameters, {"AUTH_VFR_DATA": _VERIFIER_12C})
+        return login_parameters(parameters, {"AUTH_VFR_DATA": _VERIFIER_12C}) + outcome(field_version)
 
     def session_key(self, client_half: str) -> bytes:
         """The key that both sides derive only if the client knows the password."""
@@ -61,7 +61,7 @@ def log_in(link: Link, service: Service, greeting: Greeting) -> SessionRecord | 
     service.counters.add("logins")
     user, client = _read_round(greeting.login, _ROUND_ONE, has_token=False)
     challenge = Challenge.to(service.accounts.verifier(user))
-    send_reply(link, service, dialect, greeting.owed + challenge.message() + status())
+    send_reply(link, service, dialect, greeting.owed + challenge.message(dialect.field_version))
     user, proof = _read_round(link.request(), _ROUND_TWO, has_token=dialect.has_tokens)
     if text := proof.get("AUTH_ALTER_SESSION", "").rstrip("\0"):
         service.texts.add(text)
@@ -119,10 +119,13 @@ def _read_round(request: Reader, function: int, *, has_token: bool) -> tuple[str
         raise ProtocolError(f"message {begins} instead of login round {function}")
     request.skip("pn" if has_token else "p")
     has_user = request.u8()
-    request.skip("nnp")  # the name's length, the mode
+    length = request.ub()
+    request.skip("np")  # the mode
     count = request.ub()
     request.skip("pp")
-    user = (request.prefixed() or b"") if has_user else b""
+    user = request.take(length) if has_user else b""
+    if user[:1] == bytes((length,)):  # once more, from python-oracledb, not from go-ora
+        user = user[1:] + request.take(1)
     return user.decode(), dict(_read_pair(request) for _ in range(count))
 
 

@@ -23,6 +23,11 @@ class Profile:
     longest_name: int = 128
 
     @property
+    def banner(self) -> bytes:
+        """The release in words."""
+        return f"Oracle stand-in {self.name}".encode()
+
+    @property
     def longest_string(self) -> int:
         """Bytes that a VARCHAR2 bind may have before it counts as LONG."""
         return 32767 if self.long_strings else 4000

@@ -38,7 +38,6 @@ class Execute:
 
     DEFINE = 0x10
     EXECUTE = 0x20
-    FETCH = 0x40
     COMMIT = 0x100
 
 

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .backend import OracleType, ResultColumn
+from .profiles import Profile
 from .values import encode_date, encode_number, encode_timestamp, encode_timestamp_tz
-from .wire import prefixed, prefixed_twice, ub
+from .wire import prefixed, prefixed_twice, sb, ub
 
 END_OF_ANSWER = b"\x1d"
 NO_DATA_FOUND = "ORA-01403: no data found"
@@ -32,19 +33,19 @@ _SHAPES: dict[OracleType, tuple[int, int | None, int]] = {
 }
 
 
-def describe(columns: Sequence[ResultColumn], field_version: int) -> bytes:
+def describe(columns: Sequence[ResultColumn], field_version: int, *, sized_scales: bool) -> bytes:
     """The descriptions of a result's columns."""
-    described = b"".join(_column(column, at, field_version) for at, column in enumerate(columns, 1))
+    described = b"".join(_column(column, at, field_version, sized_scales) for at, column in enumerate(columns, 1))
     # Nothing before (a cursor's hash), the longest row, the columns; then date, flags, three limits, cache key.
     return bytes((_DESCRIBE, 0)) + ub(65535) + ub(len(columns)) + b"\0" + described + bytes(6)
 
 
-def _column(column: ResultColumn, position: int, field_version: int) -> bytes:
+def _column(column: ResultColumn, position: int, field_version: int, sized_scales: bool) -> bytes:
     number, fixed, scale = _SHAPES[column.type]
     is_text = column.type is OracleType.VARCHAR2
     size = fixed or column.size
     parts = [
-        bytes((number, 0, 0, scale & 0xFF)),
+        bytes((number, 0, 0)) + (sb(scale) if sized_scales else bytes((scale & 0xFF,))),
         ub(size) + ub(0) + ub(0),  # bytes, array elements, flags
         ub(0) + ub(0),  # object type and its version
         (ub(_UTF8) + b"\x01") if is_text else b"\0\0",  # character set and its form
@@ -63,7 +64,8 @@ def _column(column: ResultColumn, position: int, field_version: int) -> bytes:
 def rows(columns: Sequence[ResultColumn], values: Iterable[Sequence[object]]) -> bytes:
     """Rows in full. Raises what the encoders raise for a value that its column cannot hold."""
     encoders = [_ENCODERS[column.type] for column in columns]
-    header = bytes((_ROW_HEADER, 0)) + ub(0) + ub(0) + ub(1) + bytes(3)
+    # The number of columns, which go-ora reads when a statement runs again and is not described again.
+    header = bytes((_ROW_HEADER, 0)) + ub(len(columns)) + ub(0) + ub(1) + bytes(3)
     return header + b"".join(_row(encoders, row) for row in values)
 
 
@@ -73,7 +75,7 @@ def _row(encoders: list[Callable[[Any], bytes]], row: Sequence[object]) -> bytes
 
 
 def query_parameters() -> bytes:
-    """The end of a query's rows: two numbers that nobody reads, and empty texts, pairs and registrations."""
+    """The end of a query's rows: two numbers that nobody uses, and empty texts, pairs and registrations."""
     return bytes((_PARAMETERS,)) + ub(2) + bytes(2) + bytes(3)
 
 
@@ -84,6 +86,11 @@ def login_parameters(pairs: dict[str, str], flags: dict[str, int]) -> bytes:
         for name, value in pairs.items()
     )
     return bytes((_PARAMETERS,)) + ub(len(pairs)) + b"".join(written)
+
+
+def release(profile: Profile) -> bytes:
+    """The release in words and in one integer."""
+    return bytes((_PARAMETERS,)) + prefixed_twice(profile.banner) + ub(profile.packed_release)
 
 
 def status(call_status: int = 0) -> bytes:

@@ -23,6 +23,12 @@ def ub(value: int) -> bytes:
     return bytes((size,)) + value.to_bytes(size, "big")
 
 
+def sb(value: int) -> bytes:
+    """`value` as `ub` writes it; the length of a negative one has its highest bit set."""
+    written = ub(abs(value))
+    return bytes((written[0] | 0x80,)) + written[1:] if value < 0 else written
+
+
 def prefixed(value: bytes) -> bytes:
     """`value` behind its length. Empty is NULL, as in the database. Long values go out in pieces."""
     if len(value) <= _SHORT:

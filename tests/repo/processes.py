@@ -42,6 +42,23 @@ def running(command: list[str], log: Path, **more: Any) -> Iterator[subprocess.P
                 process.wait(60)
 
 
+@contextmanager
+def monitor(name: str, folder: Path, port: int, config: Path | None = None) -> Iterator[str]:
+    """Prometheus or Alertmanager with its file in `folder`, or another one; its address, once it is ready."""
+    package = {"alertmanager": "prometheus-alertmanager"}.get(name, name)
+    storage = {"alertmanager": "storage.path"}.get(name, "storage.tsdb.path")
+    command = [
+        need(package, package),
+        f"--config.file={config or folder / f'{name}.yml'}",
+        f"--{storage}={folder}/{name}",
+    ]
+    command += [f"--web.listen-address=127.0.0.1:{port}", *["--cluster.listen-address="] * (name == "alertmanager")]
+    log, address = folder / f"{name}.log", f"http://127.0.0.1:{port}"
+    with running(command, log):
+        eventually(lambda: fetch(f"{address}/-/ready")[0] == 200 or None, log.read_text)
+        yield address
+
+
 def fetch(url: str, headers: Mapping[str, str] | None = None, timeout: float = 60) -> tuple[int, str]:
     """Status and body, whatever the status."""
     try:

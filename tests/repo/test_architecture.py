@@ -65,10 +65,6 @@ POLL = (
 
 def test_way_of_a_poll_is_short_and_goes_as_it_is_told() -> None:
     assert len(POLL) <= 15 and len(POLL) - len({*POLL}) <= 4
-    imports = grimp.build_graph(*FLOORS, cache_dir=None).find_modules_directly_imported_by
-    beside = [(stop, before) for place, stop in enumerate(POLL) for before in POLL[1:place]]
-    met = {stop for stop, before in beside if before in imports(stop) or stop in imports(before)}
-    assert {*POLL[2:]} - LOADED_BY_NAME - met == set()
     went = list[str]()
 
     def note(frame: FrameType, event: str, _: object) -> None:
@@ -93,24 +89,15 @@ def test_way_of_a_poll_is_short_and_goes_as_it_is_told() -> None:
     assert [stop for stop in POLL[1:] if stop not in ahead] == [], "a stop that the poll does not make, or not then"
 
 
-def test_each_stop_is_in_touch_with_one_before_it() -> None:
+def test_each_stop_is_in_touch_with_one_before_it_and_each_stay_with_the_last() -> None:
     imports = grimp.build_graph(*FLOORS, cache_dir=None).find_modules_directly_imported_by
-    names = [path.removesuffix(".py").replace("/", ".") for path, _ in STOPS]
-    lost = [
-        name
-        for place, name in enumerate(names)
-        if place > 1  # the worker begins anew: it takes the turn in which the view is read
-        and name not in LOADED_BY_NAME
-        and not any(before in imports(name) or name in imports(before) for before in names[:place])
-    ]
-    assert lost == [], "it neither imports an earlier stop, nor is imported by one"
+    stops, stays = ([path.removesuffix(".py").replace("/", ".") for path, _ in walk] for walk in (STOPS, STAYS))
 
+    def touch(one: str, other: str) -> bool:
+        return other in imports(one) or one in imports(other)
 
-def test_each_stay_of_a_page_is_in_touch_with_the_one_before() -> None:
-    imports = grimp.build_graph(*FLOORS, cache_dir=None).find_modules_directly_imported_by
-    names = [path.removesuffix(".py").replace("/", ".") for path, _ in STAYS]
-    assert 20 <= len(names) < MOST_STAYS, "with the template"
-    lost = [
-        f"{one} → {other}" for one, other in pairwise(names) if other not in imports(one) and one not in imports(other)
-    ]
-    assert lost == [], "it neither imports the stay before it, nor is imported by it"
+    # The worker begins anew: it takes the turn in which the view is read.
+    ways = [(name, stops[:place]) for place, name in enumerate(stops) if place > 1 and name not in LOADED_BY_NAME]
+    assert [name for name, before in ways if not any(touch(name, each) for each in before)] == []
+    assert 20 <= len(stays) < MOST_STAYS, "with the template"
+    assert [f"{one} → {other}" for one, other in pairwise(stays) if not touch(one, other)] == []

@@ -4,7 +4,6 @@ import importlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import reduce
 
 import pytest
 from rich.console import Group
@@ -12,8 +11,6 @@ from rich.table import Table
 
 from bench import __main__ as bench
 from bench import _stores
-from bench._capacity_loop import STEPS as STEPS_OF_THE_LOOP
-from bench._capacity_profile import STEPS as STEPS_OF_THE_PROFILE
 from tests.service.stores import Postgres
 
 WRONG = re.compile(r"\b(?:nan|inf|None|failed)\b(?!-)")  # causes are named failed-parses and the like
@@ -57,15 +54,6 @@ def test_poll_sends_as_many_statements_as_the_service(way: str, first: str, late
     table = importlib.import_module("bench.poll").figures(["--polls", "2", "--statements", way])
     rows = list(zip(*(column.cells for column in table.columns), strict=True))
     assert [row[1:] for row in rows[:3]] == [(first, later, first, later)] * 3
-
-
-def test_steps_that_are_measured_are_functions_of_the_service() -> None:
-    places = [*STEPS_OF_THE_PROFILE, *(f"service.watch.pipeline:{step}" for step in STEPS_OF_THE_LOOP)]
-    parts = [place.partition(":") for place in places]
-    lacking = [
-        path for name, _, path in parts if not callable(reduce(getattr, path.split("."), importlib.import_module(name)))
-    ]
-    assert lacking == []
 
 
 def test_benchmarks_say_their_options_and_refuse_what_they_do_not_know(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -42,27 +40,6 @@ def errors(compose: Json) -> list[str]:
 def test_compose_file_is_valid_by_the_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     assert errors(COMPOSE) == []
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda s: s["grafana"].update(port=["3000:3000"]),
-        lambda s: s["grafana"].update(read_only=7),
-        lambda s: s["prometheus"]["healthcheck"].update(interval=[15]),
-        lambda s: s["latchscope"].update(depends_on={"postgres": {"condition": "service_green"}}),
-    ],
-)
-def test_schema_notices_a_planted_fault(spoil: Callable[[dict[str, Json]], object]) -> None:
-    spoilt = deepcopy(COMPOSE)
-    spoil(spoilt["services"])
-    assert errors(spoilt)
-
-
-def test_services_that_always_run_are_those() -> None:
-    assert "postgres" in SERVICES
-    always = {name for name, one in SERVICES.items() if not one.get("profiles")}
-    assert always == {"secrets", "latchscope", "prometheus", "alertmanager", "grafana"}
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -109,7 +86,7 @@ def test_services_that_stay_have_a_health_check(name: str) -> None:
 
 
 OWN_USER = {"secrets", "latchscope", "oracle", "oracle-11"}
-"""Services whose image sets their user: ours (tests/repo/test_image.py checks it), and those of Oracle's databases."""
+"""Services whose image sets their user: ours (tests/repo/test_kubernetes.py checks it), and those of Oracle's databases."""
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -175,14 +152,6 @@ def test_grafana_finds_its_data_source_and_its_dashboards() -> None:
     assert (mounted[str(home.parent)] / home.name).is_file()
     for kind in ("datasources", "dashboards"):
         assert mounted[f"/etc/grafana/provisioning/{kind}"] == provisioning / kind
-
-
-def test_latchscope_waits_for_postgres_where_it_is_started_and_keeps_its_name() -> None:
-    assert SERVICES["latchscope"]["depends_on"] == {
-        "secrets": {"condition": "service_completed_successfully"},
-        "postgres": {"condition": "service_healthy", "required": False},
-    }
-    assert SERVICES["latchscope"]["hostname"] == "latchscope"
 
 
 # The secrets

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from collectors.capture import delta_of, load
-from collectors.demo.scenarios import loads, scenarios
 from collectors.model import Delta
 from collectors.registry import collectors
 from docs import build
@@ -70,20 +69,6 @@ def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stage]:
 def test_generated_parts_are_fresh() -> None:
     stale = [path.name for path, text in build.texts().items() if path.read_text(encoding="utf-8") != text]
     assert stale == [], "run `make docs`"
-
-
-def test_stale_part_is_noticed_and_regenerated(tmp_path: Path) -> None:
-    (tmp_path / "README.md").write_text(
-        "# A\n<!-- made: signals -->\nstale words\n<!-- end -->\nkept\n", encoding="utf-8"
-    )
-    made = build.texts(tmp_path)[tmp_path / "README.md"]
-    assert "stale words" not in made and "`share_of_sleeps`" in made and made.endswith("<!-- end -->\nkept\n")
-
-
-def test_generated_parts_each_appear_on_one_page() -> None:
-    text = "".join(page.read_text(encoding="utf-8") for pattern in build.PAGES for page in ROOT.glob(pattern))
-    assert sorted(re.findall(r"<!-- made: (.+?) -->", text)) == sorted(build.PARTS)
-    assert text.count("<!-- end -->") == len(build.PARTS)
 
 
 # reports.md
@@ -190,16 +175,6 @@ def test_rest_page_documents_every_path_and_lists_it() -> None:
     assert set(paths) <= {one.replace("/latches", "/caches") for one in used} | used | {"/api/v1/openapi.json"}
 
 
-def test_rest_page_examples_answer(stage: Stage) -> None:
-    stage.poll_all(40, 42)
-    app = stage.app()
-    asked = re.findall(r"^\$ curl -s (-X POST )?'?127\.0\.0\.1:8000(/[^\s']*)'?$", document("docs/rest.md"), re.M)
-    assert len(asked) >= 10
-    for post, path in asked:
-        answer = app.get(path, "POST" if post else "GET")
-        assert answer.status_code == (404 if path.endswith("/nobody") else 200), path
-
-
 def test_rest_page_problem_is_the_real_one(stage: Stage) -> None:
     shown = next(line for line in document("docs/rest.md").splitlines() if line.startswith('{"type"'))
     assert stage.app().get("/api/v1/databases/nobody").json() == json.loads(shown)
@@ -239,21 +214,6 @@ def test_readme_figures_are_those_of_the_benchmarks() -> None:
         assert of_front.format(figure) in front
 
 
-def test_readme_is_short() -> None:
-    assert len(document("README.md").splitlines()) <= 80
-    first, _, _ = document("README.md").partition("\n## ")
-    for needed in (
-        "docs/unproven.md",
-        "latchscope diagnose FILE",
-        "latchscope demo",
-        "activate",
-        "-c constraints.txt .",
-    ):
-        assert needed in first
-    assert not re.search(r"make |\buv\b|pytest", first), "nothing for developers"
-    assert len(re.findall(r"!\[", first)) == 1
-
-
 def test_reading_page_shows_the_published_incident_as_it_is_and_has_a_line_for_each_answer() -> None:
     shown = next(block for block in fenced("docs/reading.md", "") if "Warning" in block)
     assert " ".join(shown.split()) == told_of(INCIDENT)
@@ -285,60 +245,7 @@ def test_links_between_pages_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name} → {target}"
 
 
-def test_contributing_names_every_folder_of_the_product_and_no_path_that_is_gone() -> None:
-    page = re.sub(r"^## Add a .*?(?=^## |\Z)", "", document("CONTRIBUTING.md"), flags=re.S | re.M)
-    named = set(re.findall(r"`((?:collectors|rules|service|tests|docs|dashboards)/[\w./-]*)`", page))
-    assert len(named) > 20 and sorted(name for name in named if not (ROOT / name).exists()) == []
-    rooms = [path for floor in ("collectors", "rules", "service") for path in (ROOT / floor).iterdir()]
-    folders = [f"{path.relative_to(ROOT)}/" for path in rooms if (path / "__init__.py").exists()]
-    assert sorted(folder for folder in folders if folder not in named) == []
-
-
-def test_pages_have_a_title_and_are_finished() -> None:
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        assert text.startswith("# ") and not re.search("localhost:|TODO|FIXME", text), page.name
-
-
-def test_how_to_be_alerted_is_one_step_from_the_front_page_and_from_the_navigation() -> None:
-    heading = "## How do I get alerted?"
-    (row,) = [line for line in document("README.md").splitlines() if line.startswith("| get alerted |")]
-    assert "docs/dashboards.md#how-do-i-get-alerted" in row
-    assert heading in document("docs/dashboards.md").splitlines()[:5], "it is the first thing on the page"
-    assert re.search(r"- Alerts\b.*: dashboards\.md$", document("mkdocs.yml"), re.MULTILINE)
-
-
-# first-incident.md, and the pictures
-
-
-def test_tour_tells_the_times_of_the_scripted_storm() -> None:
-    (row,) = (line for line in document("docs/first-incident.md").splitlines() if line.startswith("| `undo-storm`"))
-    script = scenarios()["undo-storm"]
-    calm = next(seconds for seconds, load in script.loop if load == loads()["healthy"])
-    ((eased, _),) = script.marks
-    period = script.length
-    told = re.findall(r"after (\d+) s .* lasts (\d+) s, .* repeats every (\d+) s", row)
-    assert told == [(f"{calm:.0f}", f"{eased - calm:.0f}", f"{period:.0f}")]
-    assert 2 * (eased - calm) < period, "the tour says that the storm is over for more than half of the time"
-    others = [page.name for page in (ROOT / "docs").glob("*.md") if re.search(r"every 200\s+s\b", page.read_text())]
-    assert not others
-
-
-def test_first_pages_name_another_port_and_what_is_unproven() -> None:
-    target = "make demo PORT=8123"
-    assert target in document("README.md")
-    assert target in document("docs/first-incident.md")
-    assert "make test-live DSN=" in document("README.md")
-
-
-def test_button_that_the_first_incident_names_is_on_the_page() -> None:
-    named = re.findall(r'the button "([^"]+)"', " ".join(document("docs/first-incident.md").split()))
-    buttons = " ".join(
-        re.findall(r"<button[^>]*>(.*?)</button>", " ".join(document("service/web/templates/_remedy.html").split()))
-    )
-    assert named
-    for name in named:
-        assert f'"{name}"' in buttons
+# The pictures
 
 
 def shown_on(page: str) -> list[Path]:

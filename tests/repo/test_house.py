@@ -1,14 +1,11 @@
 """The house rules that a machine can check: ceilings, imports, docstrings, names, and no trace of the machine of the author."""
 
 import ast
-import builtins
 import re
-import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,7 +16,7 @@ from rules.signals import SIGNALS
 from service.metrics.families import FAMILIES
 from tests.paths import ROOT
 from tests.repo import ceilings
-from tests.repo.ceilings import FLOORS, Ceiling, over
+from tests.repo.ceilings import FLOORS, over
 
 MODULES = sorted(path.relative_to(ROOT) for floor in FLOORS for path in (ROOT / floor).rglob("*.py"))
 
@@ -44,50 +41,13 @@ def test_no_ceiling_is_exceeded() -> None:
     assert over() == []
 
 
-def test_ceiling_that_is_exceeded_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = Ceiling("product lines", lambda: 11, 10, 5)
-    monkeypatch.setattr(ceilings, "CEILINGS", (one, replace(one, most=11), replace(one, most=12, reason="a new wing")))
-    assert over() == [
-        "product lines: 11 are more than 10; take something away, or raise the ceiling in tests/repo/ceilings.py with the "
-        "reason beside it"
-    ]
-
-
 # Imports
 
 
-def lint(home: Path) -> subprocess.CompletedProcess[str]:
-    """import-linter over a tree, without its cache."""
-    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
-    return subprocess.run(command, cwd=home, capture_output=True, text=True, timeout=60, check=False)
-
-
 def test_imports_run_one_way() -> None:
-    done = lint(ROOT)
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0 and "0 broken" in done.stdout, done.stdout
-
-
-PLANTED = {
-    "collectors/delta.py": ("import rules.model", "collectors.delta -> rules.model"),
-    "rules/engine.py": ("from collectors.poll import poll", "rules.engine -> collectors.poll"),
-    "rules/formatting.py": ("import oracledb", "rules.formatting -> oracledb"),
-    "rules/model.py": ("import rules.engine", "rules.model"),
-    "service/cli/serve.py": ("import service.cli.mcp", "service.cli.serve -> service.cli.mcp"),
-    "service/state/board.py": ("import service.cli.top", "service.state.board -> service.cli.top"),
-}
-"""Module → a forbidden import, and import-linter's name for it."""
-
-
-def test_import_contracts_notice_planted_imports(tmp_path: Path) -> None:
-    for floor in FLOORS:
-        shutil.copytree(ROOT / floor, tmp_path / floor, ignore=shutil.ignore_patterns("__pycache__", "site"))
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    for module, (wrong, _) in PLANTED.items():
-        with (tmp_path / module).open("a", encoding="utf-8") as planted:
-            planted.write(f"\n{wrong}\n")
-    done = lint(tmp_path)
-    assert done.returncode != 0
-    assert [named for _, named in PLANTED.values() if named not in done.stdout] == [], done.stdout
 
 
 def test_product_imports_nothing_from_tests(nodes: Mapping[str, Sequence[ast.AST]]) -> None:
@@ -102,96 +62,12 @@ def test_product_imports_nothing_from_tests(nodes: Mapping[str, Sequence[ast.AST
 # Docstrings
 
 
-def parts_of(annotation: ast.expr | None) -> set[str]:
-    """The alternatives of an annotation: `float | None` is float and None."""
-    if isinstance(annotation, ast.BinOp):
-        return parts_of(annotation.left) | parts_of(annotation.right)
-    return {ast.unparse(annotation)} if annotation else set()
-
-
-def needs_words(function: ast.FunctionDef, errors: Set[str]) -> bool:
-    """Whether its name and types leave open what a number counts, when it returns None, or which of our errors it raises."""
-    returned = parts_of(function.returns)
-    taken = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-    numbers = {"int", "float"} & returned.union(*(parts_of(one.annotation) for one in taken))
-    perhaps = "None" in returned and len(returned) > 1
-    raised = {
-        ast.unparse(node.exc.func if isinstance(node.exc, ast.Call) else node.exc).rpartition(".")[2]
-        for node in ast.walk(function)
-        if isinstance(node, ast.Raise) and node.exc
-    }
-    return bool(numbers or perhaps or raised & errors)
-
-
-def unexplained(tree: ast.Module, errors: Set[str]) -> list[str]:
-    """Public classes without a docstring, and public functions that need one and lack it."""
-    bodies = (tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef)))
-    return [
-        node.name
-        for body in bodies
-        for node in body
-        if isinstance(node, ast.ClassDef | ast.FunctionDef)
-        and not (node.name.startswith("_") or ast.get_docstring(node))
-        and (isinstance(node, ast.ClassDef) or needs_words(node, errors))
-    ]
-
-
-@pytest.fixture(scope="module")
-def errors(nodes: Mapping[str, Sequence[ast.AST]]) -> Set[str]:
-    """Names of the classes of this project that can be raised."""
-    bases = {
-        node.name: {ast.unparse(base).rpartition(".")[2] for base in node.bases}
-        for each in nodes.values()
-        for node in each
-        if isinstance(node, ast.ClassDef)
-    }
-    found = {"Exception"}
-    while more := {name for name, of in bases.items() if of & found} - found:
-        found |= more
-    return found - {"Exception"}
-
-
-def test_docstrings_explain_modules_classes_and_what_types_leave_open(
-    trees: Mapping[str, ast.Module], errors: Set[str]
-) -> None:
-    assert [path for path, tree in trees.items() if not ast.get_docstring(tree)] == [], "a module"
-    lacking = {path: names for path, tree in trees.items() if (names := unexplained(tree, errors))}
-    assert lacking == {}, "a public class, or a function with a unit, an error or a None"
-
-
-@pytest.mark.parametrize(
-    ("code", "lacks"),
-    [
-        ("def names() -> list[str]: ...", False),
-        ("def close(self) -> None: ...", False),
-        ("def _age() -> float: ...", False),
-        ("def age() -> float: ...", True),
-        ("def wait(interval: float) -> None: ...", True),
-        ("def found(name: str) -> str | None: ...", True),
-        ("def read(path: Path) -> Settings:\n    raise BadSettings('no')", True),
-        ("def read(path: Path) -> Settings:\n    raise ValueError('no')", False),
-        ("class Thing: ...", True),
-        ("def age() -> float:\n    'Seconds.'", False),
-    ],
-)
-def test_docstring_check_knows_what_must_be_explained(code: str, lacks: bool, errors: Set[str]) -> None:
-    assert bool(unexplained(ast.parse(code), errors)) is lacks
-
-
-RAISES = re.compile(r"\braises\s+`?(\w*[A-Z]\w*[a-z]\w*)`?(?:(?:,| or|, or)\s+`?([A-Z]\w*[a-z]\w*)`?)?", re.IGNORECASE)
-
-
-def test_errors_that_docstrings_name_exist(nodes: Mapping[str, Sequence[ast.AST]]) -> None:
-    every = [node for each in nodes.values() for node in each]
-    said = [
-        str(node.value.value) for node in every if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    ]
-    named = {name for text in said if "aises" in text for names in RAISES.findall(text) for name in names}
-    named = {name for name in named if name[:1].isupper()}
-    used = {node.id for node in every if isinstance(node, ast.Name)}
-    used |= {node.name for node in every if isinstance(node, ast.ClassDef)}
-    assert {"StoreError", "ValueError"} <= named
-    assert sorted(name for name in named - used if not hasattr(builtins, name)) == []
+def test_modules_and_public_classes_have_a_docstring(trees: Mapping[str, ast.Module]) -> None:
+    """Of functions the ceilings count those without one."""
+    assert [path for path, tree in trees.items() if not ast.get_docstring(tree)] == []
+    classes = [(path, node) for path, tree in trees.items() for node in tree.body if isinstance(node, ast.ClassDef)]
+    lacking = [(path, one.name) for path, one in classes if not (one.name.startswith("_") or ast.get_docstring(one))]
+    assert lacking == []
 
 
 # Names
@@ -246,13 +122,6 @@ def test_files_mention_neither_the_machine_nor_what_is_beside_the_checkout() -> 
         if MACHINE.search(line) or BESIDE.search(line)
     ]
     assert found == []
-
-
-def test_machine_check_notices_a_path_of_the_machine() -> None:
-    slash = "/"
-    assert MACHINE.search(f"see {slash}work{slash}main") and MACHINE.search(f'"{slash}root{slash}.venv"')
-    assert not MACHINE.search(f"https:{slash}{slash}example.org{slash}home{slash}page")
-    assert BESIDE.search("../shared/x.csv") and BESIDE.search('"shared/data/probes"')
 
 
 CLIMBS = re.compile(r"__file__\)[\w.()]*\.parents\[(\d+)\]|__file__\)[\w()]*((?:\.parent\b){2,})|\bROOT\.(parent)\b")

@@ -1,7 +1,4 @@
-"""The image without an engine:
-
-the Dockerfile is linted, its steps run by hand, its entry point runs as an unprivileged user.
-"""
+"""The image without an engine: the steps of the Dockerfile run by hand, its entry point runs as an unprivileged user."""
 
 import fnmatch
 import json
@@ -11,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,12 +38,6 @@ class Step:
     def words(self) -> list[str]:
         """The operands without the options."""
         return [one for one in self.rest.split() if not one.startswith("--")]
-
-    @property
-    def option(self) -> dict[str, str]:
-        """`--from=build` and the like."""
-        pairs = re.findall(r"(?:^|\s)--([a-z-]+)=(\S+)", self.rest)
-        return dict(pairs) if self.name in ("COPY", "ADD", "FROM") else {}
 
     @property
     def argv(self) -> list[str] | None:
@@ -80,78 +71,11 @@ def in_context(path: str) -> bool:
     return inside
 
 
-def complaints(text: str) -> Iterator[str]:
-    """The objections by the rules that matter, as `rule: what is wrong`."""
-    everything = steps(text)
-    last = [one for one in everything if one.stage == everything[-1].stage]
-    stages = {one.rest.split(" AS ")[-1] for one in everything if one.name == "FROM" and " AS " in one.rest}
-    for one in everything:
-        if one.name == "FROM" and not re.match(r"[\w./-]+:\d+\.\d+\.\d+[\w.-]*(@sha256:\w+)?( AS \w+)?$", one.rest):
-            yield f"pinned base: {one.rest}"
-        if one.name == "ADD":
-            yield f"no ADD: {one.rest}"
-        if one.name == "COPY" and "from" in one.option and one.option["from"] not in stages:
-            yield f"known stage: {one.rest}"
-        if one.name == "COPY" and "from" not in one.option:
-            for source in one.words[:-1]:
-                if not (ROOT / source).exists() or not in_context(source):
-                    yield f"copied path in the context: {source}"
-        if one.name in ("RUN", "ENTRYPOINT", "CMD") and one.argv is None:
-            yield f"exec form: {one.name} {one.rest}"
-        if one.name == "RUN" and one.argv and {"curl", "wget", "sudo", "sh", "bash"} & set(one.argv):
-            yield f"nothing fetched by hand: {one.rest}"
-        if one.name == "RUN" and one.argv and "pip" in one.argv and not re.search(r'"[\w-]+==[\d.]+"', one.rest):
-            yield f"pinned package: {one.rest}"
-        if one.name in ("ENV", "ARG") and re.search("PASSWORD|SECRET|TOKEN", one.rest):
-            yield f"no secret: {one.rest}"
-    users = [one.rest.split(":")[0] for one in last if one.name == "USER"]
-    names = [one.name for one in last]
-    if not users or not users[-1].isdigit() or int(users[-1]) == 0:
-        yield "user: the last stage has no USER by number other than 0"
-    elif "ENTRYPOINT" not in names or names.index("USER") > names.index("ENTRYPOINT"):
-        yield "user: USER comes after ENTRYPOINT, or there is none"
-    if not any(one.name == "HEALTHCHECK" and "/healthz" in one.rest and one.argv for one in last):
-        yield "health check: none on /healthz in exec form"
-    if "LABEL" not in names:
-        yield "labels: none"
-
-
-def test_dockerfile_passes_the_linter() -> None:
-    assert list(complaints(DOCKERFILE)) == []
-
-
-@pytest.mark.parametrize(
-    ("rule", "spoil"),
-    [
-        ("pinned base", lambda text: text.replace("python:3.13.16-slim-bookworm", "python:latest")),
-        ("pinned base", lambda text: text.replace("FROM python:3.13.16-slim-bookworm\n", "FROM python:3\n")),
-        ("no ADD", lambda text: text.replace("COPY pyproject", "ADD https://example.org/x pyproject")),
-        ("known stage", lambda text: text.replace("--from=build", "--from=nowhere")),
-        ("copied path", lambda text: text.replace("COPY rules ./rules", "COPY laws ./rules")),
-        ("copied path", lambda text: text.replace("COPY rules ./rules", "COPY tests ./tests")),
-        ("exec form", lambda text: re.sub(r"ENTRYPOINT .*", "ENTRYPOINT latchscope", text)),
-        ("exec form", lambda text: re.sub(r"RUN .*", "RUN pip install uv==1.0", text, count=1)),
-        ("nothing fetched", lambda text: text + 'RUN ["curl", "-O", "https://example.org"]\n'),
-        ("pinned package", lambda text: re.sub(r'"uv==[\d.]+"', '"uv"', text)),
-        ("no secret", lambda text: text + "ENV TOKEN=abc\n"),
-        ("user", lambda text: text.replace("USER 10001:10001\n", "")),
-        ("user", lambda text: text.replace("USER 10001:10001", "USER 0")),
-        ("user", lambda text: text.replace("USER 10001:10001\n", "") + "USER 10001\n"),
-        ("health check", lambda text: text.replace("/healthz", "/")),
-        ("labels", lambda text: text.replace("LABEL", "ENV")),
-    ],
-)
-def test_linter_notices_a_planted_fault(rule: str, spoil: Callable[[str], str]) -> None:
-    spoilt = spoil(DOCKERFILE)
-    assert spoilt != DOCKERFILE
-    assert any(one.startswith(rule) for one in complaints(spoilt))
-
-
 def test_build_context_holds_only_what_is_copied() -> None:
     copied = {
         source
         for one in steps(DOCKERFILE)
-        if one.name == "COPY" and "from" not in one.option
+        if one.name == "COPY" and "--from=" not in one.rest
         for source in one.words[:-1]
     }
     allowed = {one.removeprefix("!") for one in CONTEXT_RULES if one.startswith("!")}

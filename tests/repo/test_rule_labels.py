@@ -1,6 +1,5 @@
 """Labels that people add to targets stay, do not collide with latchscope's own, and links lead to latchscope."""
 
-import json
 import re
 import runpy
 import subprocess
@@ -16,8 +15,6 @@ from tests.repo.processes import need
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "dashboards" / "prometheus"
 BUILD = runpy.run_path(str(FOLDER / "build.py"), run_name="build")
-OTHERS = {"cluster": "eu-1", "env": "prod", "region": "eu"}
-"""Labels that people put on a target, or on everything that a Prometheus sends."""
 
 
 def build(folder: Path, **options: Any) -> None:
@@ -65,49 +62,3 @@ def test_links_of_the_shipped_alerts_open_from_the_shipped_compose() -> None:
     host, port, _ = published[0].split(":")
     text = (FOLDER / "alerts.yml").read_text("utf-8")
     assert set(re.findall(r"http://[\w.:-]+", text)) == {f"http://{host}:{port}"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("others", [OTHERS, {}], ids=["with", "without"])
-def test_labels_of_targets_reach_every_alert(others: dict[str, str], tmp_path: Path) -> None:
-    """A storm of a RAC instance with the labels of a target and of a pod; the pod's are dropped."""
-    labels = {"db": "erp1", "rac": "erp", **others}
-
-    def series(name: str, **more: str) -> str:
-        every = {**labels, **more, "job": "latchscope", "instance": "a:8000", "pod": "latchscope-0"}
-        return name + "{" + ",".join(f'{key}="{value}"' for key, value in every.items()) + "}"
-
-    child = {"latch": "row cache objects", "child": "1", "cache": "dc_users"}
-    given = {
-        series("latchscope_up"): "1x30",
-        series("latchscope_latch_sleeps_total", **child): "0+300000x30",
-        series("latchscope_latch_wait_seconds_total", **child): "0+600x30",
-        series("latchscope_db_time_seconds_total"): "0+1860x30",
-        series("latchscope_finding", cause="undo-segments", cache="dc_users", severity="critical"): "1x30",
-        series("latchscope_impact_ratio"): "0.32x30",
-    }
-    groups = [group["name"] for name in ("recording.yml", "alerts.yml") for group in loaded(FOLDER / name)["groups"]]
-    told = " ".join(f'{key}="{value}",' for key, value in sorted(labels.items())).rstrip(",")
-    kept = "alertname, db, rac, cluster, env, region, pod, instance, job"
-    fired = f'count by ({kept}) (ALERTS{{alertstate="firing",severity="critical"}})'
-    expected = [
-        {"labels": f'{{alertname="{name}", {told}}}', "value": 1}
-        for name in ("LatchscopeFindingActive", "RowCacheObjectsSleepsHigh")
-    ]
-    case = {
-        "rule_files": [str(FOLDER / "recording.yml"), str(FOLDER / "alerts.yml")],
-        "evaluation_interval": "1m",
-        "group_eval_order": groups,
-        "tests": [
-            {
-                "interval": "1m",
-                "input_series": [{"series": name, "values": values} for name, values in given.items()],
-                "promql_expr_test": [{"expr": fired, "eval_time": "25m", "exp_samples": expected}],
-            }
-        ],
-    }
-    (tmp_path / "case.yml").write_text(json.dumps(case), "utf-8")
-    done = subprocess.run(
-        [need("promtool", "prometheus"), "test", "rules", "case.yml"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -10,14 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 from fastapi import FastAPI
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.exceptions import Abort
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from docs.site import BROUGHT, MADE, linked, on_files, on_page_content, on_page_markdown, pages_that_left
+from docs.site import BROUGHT, MADE, linked, on_page_content, on_page_markdown, pages_that_left
 from service.successors import Successors, successors
 from service.web.pages.docs import Documentation, frame_of
 from service.web.pages.layout import GUIDES, problems_pages
@@ -47,12 +45,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_site_has_every_page_of_docs_and_what_is_brought_in(site: Path) -> None:
     assert [page for page in PAGES if not (site / page).with_suffix(".html").exists()] == []
     assert not [path for path in site.rglob("*") if path.suffix in (".py", ".pyc") or path.name == "__pycache__"]
-
-
-def test_missing_page_of_the_tree_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("docs.site.ROOT", tmp_path)
-    with pytest.raises(Abort, match=r"README\.md is not there, .* 'git checkout README\.md' brings it back"):
-        on_files(Files([]), MkDocsConfig())
 
 
 def links_of_the_service() -> set[str]:
@@ -124,22 +116,6 @@ def test_site_fetches_nothing_from_outside(site: Path) -> None:
     assert fetched == set()
     styles = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
     assert not re.search(r"url\([\"']?(?:https?:)?//", styles)
-
-
-@pytest.mark.slow
-def test_site_with_a_broken_link_is_not_built(tmp_path: Path) -> None:
-    ours = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    (tmp_path / "docs").mkdir()
-    page = tmp_path / "docs" / "index.md"
-    config = {"site_name": "x", "theme": {"name": "mkdocs"}, "plugins": []}
-    config |= {name: ours[name] for name in ("strict", "validation")}
-    (tmp_path / "mkdocs.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
-    page.write_text("# A\n\n[here](#a)\n", encoding="utf-8")
-    assert build(tmp_path / "mkdocs.yml", tmp_path / "site").returncode == 0
-    page.write_text("# A\n\n[there](missing.md)\n\n[below](#nowhere)\n", encoding="utf-8")
-    done = build(tmp_path / "mkdocs.yml", tmp_path / "site")
-    assert done.returncode != 0 and "missing.md" in done.stderr and "#nowhere" in done.stderr
-    assert done.stderr.count("WARNING") == 2, "strict: each of them is enough"
 
 
 def test_links_of_pages_from_elsewhere_hold_in_the_site() -> None:

@@ -58,10 +58,3 @@ def test_compose_test_asks_what_the_file_publishes() -> None:
     for name, uid in stack.UIDS.items():
         assert SERVICES[name].get("user", "10001:10001").split(":")[0] == uid
     assert len(list((ROOT / "dashboards" / "grafana" / "dashboards").glob("*.json"))) == stack.DASHBOARDS
-
-
-def test_checks_wait_no_longer_than_they_may_and_fail_with_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stack, "answer", lambda url, login=None, bearer=None: (200, "[]"))
-    monkeypatch.setattr(stack, "logins", lambda: stack.Logins("token", "password"))
-    with pytest.raises(stack.Failed, match="latchscope with no login: 200 instead of 401"):
-        stack.become(stack.latchscope_logins, 0)

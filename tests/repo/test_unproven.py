@@ -2,13 +2,9 @@
 is none.
 """
 
-import os
 import re
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
 import sqlglot
 import yaml
 from sqlglot import exp
@@ -22,7 +18,6 @@ from tests.paths import ROOT
 TEXT = (ROOT / "docs" / "unproven.md").read_text(encoding="utf-8")
 LIVE = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests" / "live").glob("test_*.py")))
 RESTS_ON = {"public source", "our stand-in", "assumption"}
-IMPOSSIBLE = {"RAC": "N1", "RDS": "G3", "standby": "N3"}
 
 
 def statements() -> Iterator[list[str]]:
@@ -79,14 +74,6 @@ def test_doubt_is_said_on_one_page() -> None:
     assert {name: found[0] for name, text in texts.items() if (found := DISCLAIMERS.search(text))} == {}
 
 
-def test_page_counts_what_one_run_of_the_loads_settles() -> None:
-    said = re.search(r"settles the (\d+) lines below for its release,\nand ([^:]+) with them: (\d+) lines", TEXT)
-    assert said
-    own, others = sum(row[0].startswith("T") for row in STATEMENTS), re.findall(r"[A-Z]\d+", said[2])
-    assert (int(said[1]), int(said[3])) == (own, own + len(others))
-    assert set(others) <= {row[0] for row in STATEMENTS}
-
-
 def test_statement_says_what_it_rests_on_what_a_wrong_guess_costs_and_how_to_settle_it() -> None:
     for name, statement, rests_on, cost, way in STATEMENTS:
         assert rests_on in RESTS_ON and len(statement) > 20 and len(cost) > 10, name
@@ -104,57 +91,3 @@ def test_question_is_asked_by_a_statement_of_its_name_reads_one_value_and_needs_
         parsed = sqlglot.parse_one(question.sql, read="oracle")
         assert parsed.key == "select" and len(parsed.assert_is(exp.Query).selects) == 1, name
         assert not re.search(r"active_session_history|dba_hist_|dba_addm", question.sql), name
-
-
-def test_page_says_what_no_free_image_can_be() -> None:
-    ways = {row[0]: row[4] for row in STATEMENTS}
-    for kind, name in IMPOSSIBLE.items():
-        assert ways[name].startswith("none: ") and kind in ways[name]
-
-
-def make(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("LATCHSCOPE_TEST_")}
-    kept = {name: value for name, value in kept.items() if name not in ("DSN", "ONLY", "MAKEFLAGS")}
-    return subprocess.run(
-        ["make", *words], cwd=Path(ROOT), env=kept | environment, capture_output=True, text=True, check=False
-    )
-
-
-def test_live_target_says_what_it_needs_and_sends_nothing() -> None:
-    done = make("test-live", "DSN=db1:1521/free")
-    assert done.returncode != 0 and "pytest" not in done.stdout
-    for needed in ("DSN=host:port/service", "LATCHSCOPE_TEST_USER", "LATCHSCOPE_TEST_PASSWORD", "docs/oracle.md"):
-        assert needed in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "handed"),
-    [
-        (
-            ("test-live", "ONLY=S4"),
-            (
-                'LATCHSCOPE_TEST_DSN="db1:1521/free"',
-                'pytest -q -s -m oracle tests/live/test_live.py tests/live/test_questions.py -k "S4"',
-            ),
-        ),
-        (
-            (
-                "test-live-load",
-                "ONLY=sequence grants",
-                "DRY_RUN=1",
-                "CLEAN=1",
-                "CONFIG=my.yaml",
-                "MONITOR_DSN=db1/root",
-            ),
-            (
-                'LATCHSCOPE_TEST_DSN="db1:1521/free" LATCHSCOPE_TEST_MONITOR_DSN="db1/root"',
-                '--only sequence grants --config "my.yaml" --dry-run --clean',
-            ),
-        ),
-    ],
-)
-def test_live_targets_hand_on_what_they_were_given(words: tuple[str, ...], handed: tuple[str, ...]) -> None:
-    done = make("-n", *words, "DSN=db1:1521/free")
-    assert done.returncode == 0, done.stderr
-    assert [text for text in handed if text not in done.stdout] == []
-    assert "DISPOSABLE" not in done.stdout, "only you say that"

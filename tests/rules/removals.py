@@ -25,13 +25,6 @@ MISSING_ROW_MEANS_NONE: Mapping[str, str] = {
     "waiting_sessions": "a row for each session that was met",
 }
 """Views where any row may be missing."""
-LACKING: Mapping[str, str] = {
-    "v$latch": "of the neighbours a release lists those it has; the two latches that are judged are removed",
-    "v$osstat": "OS_CPU_WAIT_TIME is not kept on every platform, and LOAD stands for it",
-    "v$parameter": "a hidden parameter has no row unless somebody set it, nor has a container with no setting of its own",
-    "v$sgastat": "a pool of row cache objects (KQR) that holds nothing has no row",
-}
-"""Views where some rows may be missing."""
 JUDGED_LATCHES = ("row cache objects", "Result Cache: RC Latch")
 LOOKS: Mapping[str, tuple[str, ...]] = {
     "v$session": ("event",),
@@ -99,13 +92,13 @@ def removals(delta: Delta) -> Iterator[tuple[Removal, Delta]]:
 
 def lacking_by_right(view: str, row: Row) -> bool:
     """Whether a missing row may mean that there is none."""
-    if view == "v$latch":
+    if view == "v$latch":  # of the neighbours a release lists those it has
         return row.get("name") not in JUDGED_LATCHES
-    if view == "v$osstat":
+    if view == "v$osstat":  # not kept on every platform, and LOAD stands for it
         return row.get("stat_name") == "OS_CPU_WAIT_TIME"
-    if view == "v$parameter":
+    if view == "v$parameter":  # a hidden one that nobody set, or a container without a setting of its own
         return str(row.get("name")).startswith("_") or bool(row.get("con_id"))
-    if view == "v$sgastat":
+    if view == "v$sgastat":  # a pool that holds nothing
         return str(row.get("name")).startswith("KQR")
     return view in MISSING_ROW_MEANS_NONE
 

@@ -186,21 +186,6 @@ def test_count_of_what_may_be_millions_ends_at_a_row_limit_or_an_age() -> None:
     assert [name for name, text in large if not re.search(r"rownum <= \d+|> sysdate - ", text)] == []
 
 
-def test_entry_names_what_it_rests_on() -> None:
-    """Causes that were missing before, and their sources."""
-    named = {
-        "row-cache-library-deadlock": "nenadnoveljic.com",
-        "cluster-lock-process": "34609.1",
-        "failed-logon-delay": "1309738.1",
-        "logon-cursor-mutex": "2625815.1",
-        "realtime-statistics": "anbob.com/archives/8249",
-        "failed-logons": "anbob.com/archives/5946",
-        "audit-lookups": "bravolt.com",
-    }
-    titles = {name: " ".join(f"{one.title} {one.url}" for one in catalogue()[name].references) for name in named}
-    assert {name: source for name, source in named.items() if source not in titles[name]} == {}
-
-
 def test_readme_lists_every_signal_as_it_is() -> None:
     text = (HOME / "README.md").read_text(encoding="utf-8")
     listed = re.findall(

@@ -1,6 +1,6 @@
 """The diagnosis of each demo database: two polls 15 s apart, and a look a second at waiting sessions in between."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -12,7 +12,6 @@ from collectors.demo.scenarios import scenarios
 from collectors.model import Delta
 from collectors.ondemand.sampling import Burst
 from collectors.poll import poll
-from rules.cause import catalogue
 from rules.engine import diagnose
 from rules.model import Diagnosis, Severity
 from tests.collectors.scripted import BEGAN
@@ -72,36 +71,6 @@ def test_sick_database_gets_its_one_cause_and_its_cache(name: str) -> None:
     assert name == "parse-storm" or (got.severity.rank >= Severity.WARNING.rank and top.confidence.rank >= 1)
 
 
-TITLES = {
-    "users-mutex": "Applications log on too often: 205 times a second",
-    "nocache-sequence-1": "A sequence without a cache makes inserts queue",
-    "ads-result-cache": "Dynamic sampling floods the result cache",
-    "undo-storm": "Too many undo segments make every transaction queue",
-    "parse-storm": "Hard parsing takes 47.8 % of DB time, and the row cache follows",
-    "ddl-hang": "One session keeps the lock of dc_objects, and all others hang",
-    "busy-but-fine": "The latch is busy, and hardly anybody waits for it",
-}
-
-
-def test_title_of_a_finding_is_a_sentence_with_what_was_measured() -> None:
-    tops = {name: diagnosed(name, SICK_AT.get(name, 30.0)).findings[0] for name in TITLES}
-    assert {name: top.title for name, top in tops.items()} == TITLES
-    assert "a list of 14,600 entries for undo segments" in tops["undo-storm"].lede
-    assert tops["ddl-hang"].lede.startswith("The longest wait lasts 27 seconds so far.")
-    for name, top in tops.items():
-        about = catalogue()[top.cause]
-        release = diagnosed(name, SICK_AT.get(name, 30.0)).release
-        there = (step for step in about.remedy_steps if step.sql is None or step.text(release) is not None)
-        standard = [step.on(False).at(None) for step in there if not step.from_chain]
-        assert top.name == about.name, name
-        assert [step for step in top.remedy_steps if not step.from_chain] == standard, name
-    named = {name: top.do_now for name, top in tops.items() if top.do_now != catalogue()[top.cause].do_now}
-    assert named == {
-        "ddl-hang": "See why session 312 on instance 1 keeps the lock, and let it finish if it can.",
-        "nocache-sequence-1": "Give the sequence a cache of 4,090 (ten seconds or more), when few sessions wait.",
-    }
-
-
 def test_verdicts_cover_every_demo_database() -> None:
     assert {*VERDICTS, "busy-but-fine", "healthy-19c"} == set(scenarios())
 
@@ -117,27 +86,19 @@ def test_healthy_database_has_nothing_above_info(name: str, at: float) -> None:
         assert got.headline.startswith("Nothing to do about the row cache")
 
 
-def test_sampled_sessions_name_cache_statement_and_module() -> None:
-    users = diagnosed("users-mutex")
-    first = users.who[0]
-    assert (first.cache, first.event, first.module, first.sql_id) == (
-        "dc_users",
-        "row cache mutex",
-        "JDBC Thin Client",
-        None,
-    )
-    assert users.findings[0].identity == "sampled"
-    orders = diagnosed("nocache-sequence-1").who[0]
-    assert (orders.cache, orders.sql_id, orders.module, orders.blocker) == (
-        "dc_sequences",
-        "4m7m0t6fjcs5x",
-        "ORDERS",
-        "312@1",
-    )
-    flood = diagnosed("ads-result-cache").who[0]
-    assert (flood.cache, flood.event, flood.sql_id) == ("result cache", "latch free", "0y080mnfqzaq7")
-    undo = diagnosed("undo-storm", 60.0).who[0]
-    assert (undo.cache, undo.event, undo.module) == ("dc_rollback_segments", "latch: row cache objects", "LOAD")
+def lines(name: str) -> Iterator[str]:
+    got = diagnosed(name, SICK_AT.get(name, 30.0))
+    yield f"{got.state}: {got.headline}"
+    for top in got.findings[:1]:
+        said = {"title": top.title, "lede": top.lede, "do": top.do_now, "check": top.check_first, "do not": top.do_not}
+        yield f"{top.cause} on {top.cache}, {top.identity}, {top.confidence}"
+        yield from (f"{part}: {words}" for part, words in said.items() if words)
+    for group in got.who[:1]:
+        yield f"who: {', '.join(f'{part} {told}' for part, told in group.model_dump(exclude_none=True).items())}"
+
+
+def test_what_is_said_of_each_demo_database(golden: Callable[[str, str], None]) -> None:
+    golden("demo.txt", "\n".join(line for name in scenarios() for line in (f"== {name}", *lines(name), "")))
 
 
 @pytest.mark.parametrize("name", ["users-mutex", "nocache-sequence-1", "ads-result-cache", "undo-storm"])

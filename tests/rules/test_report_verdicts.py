@@ -4,6 +4,7 @@ No more certainty than shares give, no false zero, no row counted twice, and wor
 """
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 
@@ -24,7 +25,6 @@ from tests.rules.contexts import steps_of
 from tests.rules.printed import printed, scripted
 
 FILES = sorted(make.told())
-COMPARED = "awrdd-11.2.0.4.0-before-and-during.html"
 
 
 @cache
@@ -33,102 +33,23 @@ def diagnosed(name: str) -> tuple[Diagnosis, ...]:
     return tuple(cannot_tell(one) if isinstance(one, NotComparable) else diagnose(one) for one in found)
 
 
-def only(name: str) -> Diagnosis:
-    (told,) = diagnosed(name)
-    return told
+def lines(got: Diagnosis) -> Iterator[str]:
+    share = got.impact and got.impact.share_of_db_time
+    yield f"{got.state}, {got.mechanism}, {'no share' if share is None else f'{share:.4f}'} of DB time: {got.headline}"
+    for found in got.findings:
+        where = f"{found.cache}, child {found.child}, at {found.location}, {found.identity}"
+        signs = ", ".join(f"{sign.signal} {sign.value:.4g} {sign.unit}" for sign in found.evidence)
+        yield f"  {found.severity}, {found.confidence}: {found.cause} on {where}; {signs}"
+    yield f"  open: {', '.join(one.cause for one in got.undetermined) if got.ruled_out else 'every cause'}"
+    yield from (f"  {step.step}: {step.statement}" for step in got.steps if step.step in ("hot child", "cache"))
 
 
-def named(*parts: str) -> list[str]:
-    return [name for name in FILES if all(part in name for part in parts)]
-
-
-def statement(told: Diagnosis, step: str) -> str:
-    return next(one.statement for one in told.steps if one.step == step)
-
-
-UNDO = [*named("undo-storm"), "day-3.txt", "day-4.txt", "day-5.txt"]
-
-
-@pytest.mark.parametrize("name", UNDO)
-def test_undo_segments_are_found_without_high_confidence(name: str) -> None:
-    told = only(name)
-    first = told.findings[0]
-    assert (first.cause, first.cache, first.location) == ("undo-segments", "dc_rollback_segments", "kqrpre: find obj")
-    assert first.confidence is not Confidence.HIGH
-    assert first.confirm is not None and "_rollback_segs" in first.confirm.sql
-    assert first.child is None
-    # 9.2 has no DB time: waiting sessions count instead, and two of them are no incident.
-    timeless = "9.2.0" in name
-    assert told.severity is (Severity.WARNING if timeless else Severity.CRITICAL)
-    assert told.impact is not None
-    assert timeless or told.impact.share_of_db_time == pytest.approx(0.1532, abs=0.0005)
-
-
-def test_hot_child_is_named_where_children_are_printed() -> None:
-    (name,) = named("level-10")
-    said = statement(only(name), "hot child")
-    assert said.startswith("Child 9 ") and "99.97" in said
-    assert said.endswith("until it restarts: `select kqrstcid, kqrsttxt from x$kqrst where kqrstcln = 9`."), (
-        "the way out"
-    )
-
-
-@pytest.mark.parametrize("name", named("users-mutex"))
-def test_logon_storm_on_mutexes_is_found(name: str) -> None:
-    told = only(name)
-    first = told.findings[0]
-    assert told.mechanism == "mutex" and told.severity is Severity.CRITICAL
-    assert (first.cause, first.cache, first.child) == ("logon-storm", "dc_users", None)
-    assert first.confidence is not Confidence.HIGH
-    logon = first.sign("connection_time_to_waits")
-    assert logon is not None and logon.value > 1 and (logon.unit, logon.of) == ("s for each second waited", ""), (
-        "no share"
-    )
-    assert told.impact is not None and told.impact.share_of_db_time == pytest.approx(0.1452, abs=0.0005)
-
-
-@pytest.mark.parametrize("name", [*named("sequence"), *named("parse-storm")])
-def test_sequence_without_a_cache_and_a_parse_storm_are_found(name: str) -> None:
-    first = only(name).findings[0]
-    sequence = ("sequence-nocache", "dc_sequences", Severity.CRITICAL)
-    victim = ("hard-parse-storm", None, Severity.NOTICE)  # the row cache itself costs 1.2 %
-    assert (first.cause, first.cache, only(name).severity) == (sequence if "sequence" in name else victim)
-    assert first.child is None
-
-
-@pytest.mark.parametrize("name", [*named("healthy"), *named("idle"), "day-1.txt", "day-2.txt"])
-def test_healthy_and_idle_reports_have_no_finding(name: str) -> None:
-    told = only(name)
-    assert told.severity is Severity.INFO
-    assert [one.cause for one in told.findings if one.severity is not Severity.INFO] == []
-
-
-@pytest.mark.parametrize("name", named("restart"))
-def test_restart_report_leaves_everything_undetermined(name: str) -> None:
-    told = only(name)
-    assert told.findings == () and told.ruled_out == ()
-    assert told.undetermined and all("restart" in one.why for one in told.undetermined)
-    assert "restart" in told.headline
-
-
-def test_day_reports_turn_critical_in_the_third_hour() -> None:
-    severities = [only(f"day-{hour}.txt").severity for hour in range(1, 6)]
-    assert severities == [Severity.INFO, Severity.INFO, *[Severity.CRITICAL] * 3]
-
-
-def test_compare_report_distinguishes_the_hours() -> None:
-    before, during = diagnosed(COMPARED)
-    assert before.severity is Severity.INFO
-    # It prints no miss locations, so no cause is found. The cost stays the same.
-    assert during.severity is Severity.CRITICAL and during.findings == ()
-    assert "undo-segments" in [one.cause for one in during.undetermined]
-    assert before.basis is not None and during.basis is not None and before.basis.end == during.basis.begin
-    assert "dc_rollback_segments 70.1 %" in statement(during, "cache")
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_reports_never_give_high_confidence(name: str) -> None:
-    assert [one.cause for one in only(name).findings if one.confidence is Confidence.HIGH] == []
+def test_verdict_on_each_report_is_never_of_high_confidence(golden: Callable[[str, str], None]) -> None:
+    told = {name: diagnosed(name) for name in FILES}
+    every = [got for several in told.values() for got in several]
+    assert [found.cause for got in every for found in got.findings if found.confidence is Confidence.HIGH] == []
+    text = (line for name, several in told.items() for got in several for line in (f"== {name}", *lines(got)))
+    golden("report-verdicts.txt", "\n".join([*text, ""]))
 
 
 NAMES = ("undo-storm", "parse-storm", "users-mutex", "nocache-sequence-1", "busy-but-fine", "healthy-19c")

@@ -36,6 +36,16 @@ def record(stage: Stage) -> IngestRecord:
     return made
 
 
+@pytest.fixture
+def no_traces(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """No log of the test has a stack trace, which an operator should never need to read."""
+    yield
+    traced = [record for when in ("setup", "call") for record in caplog.get_records(when) if record.exc_info]
+    assert [record.getMessage() for record in traced if record.exc_info and record.exc_info[1]] == []
+    for file in tmp_path.glob("*.txt"):
+        assert "Traceback" not in file.read_text("utf-8"), file.name
+
+
 @pytest.fixture(scope="module")
 def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A stage that the tests of a file share, because they only read it."""

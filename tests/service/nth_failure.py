@@ -6,7 +6,6 @@ or the n-th and all after it. `Held` is what a process holds, to find what an op
 
 import errno
 import io
-import logging
 import os
 import socket
 import sqlite3
@@ -204,17 +203,3 @@ class Held:
     @staticmethod
     def _threads() -> set[threading.Thread]:
         return {one for one in threading.enumerate() if not one.name.startswith((*NOT_OURS, "asyncio"))}
-
-
-class Traces(logging.Handler):
-    """The lines of the log that have a stack trace, which an operator should never need to read."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(record.getMessage())
-        if record.exc_info and record.exc_info[1] is not None:
-            self.found.append(self.format(record))

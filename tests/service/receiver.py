@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -42,24 +42,26 @@ class Receiver:
             return answer
 
 
+Answer = tuple[int, Mapping[str, str], bytes]
+
+
 @contextmanager
-def receiver(*answers: int) -> Iterator[Receiver]:
-    """A receiver on a free port, for the length of the block."""
-    one = Receiver(answers=list(answers))
+def http_server(answer: Callable[[str, dict[str, str], bytes], Answer | None]) -> Iterator[str]:
+    """The address of a server on loopback. Path, headers and body of a request give status, headers and body; None hangs up."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            answer = one.take(headers, self.rfile.read(int(headers.get("content-length", 0))))
-            if answer == 0:
+            found = answer(self.path, headers, self.rfile.read(int(headers.get("content-length", 0))))
+            if found is None:
                 self.close_connection = True
                 return
-            self.send_response(answer)
-            for name, value in one.headers.items():
+            status, more, body = found
+            self.send_response(status)
+            for name, value in (*more.items(), ("Content-Length", str(len(body)))):
                 self.send_header(name, value)
-            self.send_header("Content-Length", str(len(one.said)))
             self.end_headers()
-            self.wfile.write(one.said)
+            self.wfile.write(body)
 
         do_GET = do_POST  # noqa: N815  a redirect that is followed comes as a GET, and counts
 
@@ -68,9 +70,22 @@ def receiver(*answers: int) -> Iterator[Receiver]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
-        one.url = f"http://127.0.0.1:{server.server_port}/hook/of-a-secret-path"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
-        yield one
+        yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join(60)
+
+
+@contextmanager
+def receiver(*answers: int) -> Iterator[Receiver]:
+    """A receiver on a free port, for the length of the block."""
+    one = Receiver(answers=list(answers))
+
+    def take(_: str, headers: dict[str, str], body: bytes) -> Answer | None:
+        status = one.take(headers, body)
+        return (status, one.headers, one.said) if status else None
+
+    with http_server(take) as address:
+        one.url = f"{address}/hook/of-a-secret-path"
+        yield one

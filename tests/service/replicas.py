@@ -2,6 +2,8 @@
 
 import re
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -13,7 +15,7 @@ import yaml
 
 from service.store.tables import moment
 from tests.oracle_standin.databases import Service
-from tests.oracle_standin.deadline import HANGS
+from tests.oracle_standin.deadline import HANGS, within
 from tests.ports import free_port
 from tests.service.running import ASK, Running
 from tests.service.standin import idle
@@ -99,6 +101,20 @@ class Replicas:
         for name, at in rows:
             found.setdefault(name, []).append(moment(at))
         return found
+
+
+@contextmanager
+def stand_in(backend: str, databases: int) -> Iterator[dict[str, str]]:
+    """Name → dsn of so many databases, in a process of their own."""
+    command = [sys.executable, "-m", "tests.oracle_standin", "--port", "0", "--backend", backend]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            lines = [within(HANGS, process.stdout.readline) for _ in range(databases)]
+            dsns = [line.strip().partition("@")[2] for line in lines]
+            yield {dsn.rpartition("/")[2]: dsn for dsn in dsns}
+        finally:
+            process.kill()
 
 
 @contextmanager

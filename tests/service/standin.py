@@ -3,7 +3,6 @@
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise
 from pathlib import Path
 from time import monotonic, sleep
 from types import TracebackType
@@ -104,14 +103,6 @@ class Fleet:
             self.workers[name].start()
             self._started.append(self.workers[name])
 
-    def gaps(self, names: Iterable[str], since: float = 0.0) -> list[float]:
-        """Seconds from poll to poll of these databases, for gaps that ended after `since`, until now."""
-        found: list[float] = []
-        for name in names:
-            moments = [*self.polled[name], monotonic()]
-            found += [later - earlier for earlier, later in pairwise(moments) if later >= since]
-        return found
-
     def __enter__(self) -> Self:
         self.listener.start()
         return self
@@ -127,23 +118,13 @@ class Fleet:
         self.scheduler.stop()
 
 
-def fleet(databases: int, hung: int) -> dict[str, Service]:
-    """This many databases. The first of them hang, each at another place."""
-    services = {f"db-{number:02}": idle() for number in range(databases)}
+def hanging() -> dict[str, Service]:
+    """Five databases, each of which hangs at another place."""
+    services = {f"db-{number:02}": idle() for number in range(5)}
     stages = [Stage.ACCEPT, Stage.LOGIN, Stage.EXECUTE, Stage.FETCH, Stage.ACCEPT]
-    for name, stage in zip(services, stages[:hung], strict=False):
-        services[name].faults.hang(stage)
+    for service, stage in zip(services.values(), stages, strict=True):
+        service.faults.hang(stage)
     return services
-
-
-def fleet_of_sixteen() -> dict[str, Service]:
-    """Sixteen databases, four of which hang; for `python -m tests.oracle_standin`."""
-    return fleet(16, 4)
-
-
-def fleet_of_fifty() -> dict[str, Service]:
-    """Fifty databases, five of which hang; for `python -m tests.oracle_standin`."""
-    return fleet(50, 5)
 
 
 def becomes(condition: Callable[[], object], what: str, seconds: float = HANGS) -> float:

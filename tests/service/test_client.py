@@ -1,15 +1,14 @@
 """A service over HTTP: asked with a token, and its errors in one sentence."""
 
 import json
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from service.client import ServiceClient, ServiceRefused, token_of
+from tests.service.receiver import Answer, http_server
 
 ANSWERS: Mapping[str, tuple[int, object]] = {
     "/api/v1/databases": (200, [{"name": "erp 1"}]),
@@ -31,23 +30,16 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def service(answers: Mapping[str, tuple[int, object]] = ANSWERS) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            known = self.headers.get("authorization") == "Bearer mine"
-            status, body = answers.get(self.path, (200, None)) if known else (401, {"detail": "no"})
-            self.send_response(status)
-            if status == 302:
-                self.send_header("Location", str(body))
-            self.end_headers()
-            self.wfile.write(json.dumps(body).encode() if body is not None else b"<html>")
+    """The address of a service that knows the token `mine`. A page that it does not know is no JSON."""
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Nothing."""
+    def answered(path: str, headers: dict[str, str], _: bytes) -> Answer:
+        known = headers.get("authorization") == "Bearer mine"
+        status, body = answers.get(path, (200, None)) if known else (401, {"detail": "no"})
+        text = json.dumps(body).encode() if body is not None else b"<html>"
+        return status, {"Location": str(body)} if status == 302 else {}, text
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with http_server(answered) as url:
+        yield url
 
 
 def test_service_is_asked_with_a_token_and_its_refusals_are_sentences() -> None:

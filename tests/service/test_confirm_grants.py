@@ -138,12 +138,6 @@ def test_part_for_confirming_queries_follows_the_grants_of_the_polls(kind: str) 
     assert "objects (granted above): ddl-invalidation" in whole
 
 
-def test_part_for_confirming_queries_has_only_views_of_the_release() -> None:
-    whole = printed("11.2", "--confirm")
-    assert "cdb_" not in whole and "v_$pdbs" not in whole and "audit_unified" not in whole and "ORA-00942" not in whole
-    assert "cdb_sequences" in printed("non-cdb", "--confirm")
-
-
 @pytest.mark.parametrize("kind", ["cdb", "11.2"])
 def test_part_for_confirming_queries_is_what_sqlplus_takes_line_by_line(kind: str) -> None:
     part = printed(kind, "--confirm").removeprefix(printed(kind)).splitlines()
@@ -207,12 +201,6 @@ def test_each_confirming_query_has_a_row_limit_and_the_name_of_its_cause() -> No
     }
     assert {one.most_rows for one in confirming} == {1, MOST_NAMES}
     assert len({one.text for one in statements()}) == len(statements())
-
-
-def test_releases_of_a_text_are_told_without_repeats() -> None:
-    told = {one.releases for one in OURS if one.name == "undo-online-storm"}
-    assert told == {"10.2 to below 12.1, an unknown release", "12.1 and later"}
-    assert "12.1" in {one.releases for one in OURS if one.name == "result-cache-adaptive"}
 
 
 def mutated(text: str) -> Iterator[str]:

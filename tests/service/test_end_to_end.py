@@ -1,7 +1,6 @@
 """`latchscope demo` as a process, over its scripts and over the wire: from the start to verdicts over REST, until a signal."""
 
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,11 +10,8 @@ import httpx
 import pytest
 
 from collectors.demo.scenarios import scenarios
-from tests.oracle_standin.deadline import HANGS, within
 from tests.paths import ROOT
-from tests.ports import free_port
 from tests.service.running import demo
-from tests.service.standin import becomes
 
 
 @pytest.mark.slow
@@ -47,32 +43,6 @@ def test_demo_serves_its_verdicts_and_ends_on_sigterm(tmp_path: Path) -> None:
         latchscope.stop()
     said = latchscope.log.read_text()
     assert "Traceback" not in said and "ERROR" not in said
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.soak)])
-def test_standin_demo_over_the_wire_polls_every_scripted_database(how: signal.Signals) -> None:
-    """`python -m tests.oracle_standin.demo_wire`: the demo's databases through the real driver, and a clean end."""
-    port = free_port()
-    command = [sys.executable, "-m", "tests.oracle_standin.demo_wire", "--port", str(port)]
-
-    def up() -> set[str]:
-        try:
-            told = httpx.get(f"http://127.0.0.1:{port}/api/v1/databases", timeout=HANGS).json()
-        except httpx.TransportError:
-            return set()
-        return {one["name"] for one in told if one.get("up")}
-
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as both:
-        try:
-            becomes(lambda: up() == set(scenarios()), "every database is polled")
-            both.send_signal(how)
-            out, errors = within(HANGS, both.communicate)
-        finally:
-            both.kill()
-    assert both.returncode == 0, errors
-    assert f"service on http://127.0.0.1:{port}/" in out and "Traceback" not in errors
-    assert len(out.splitlines()) == 1, "the listener met an unknown statement"
 
 
 @pytest.mark.slow

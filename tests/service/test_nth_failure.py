@@ -4,20 +4,12 @@ After each: no stack trace, nothing left open, no state that is better than what
 short form takes every so many n; `make soak` takes all, and prints how each ended.
 """
 
-import asyncio
-import gc
 import gzip
-import json
-import logging
-import re
 import sqlite3
-import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager
 from itertools import chain, count
 from pathlib import Path
-from time import monotonic
 
 import pytest
 import yaml
@@ -27,10 +19,9 @@ from collectors.capture import load
 from collectors.demo.scenarios import scenarios
 from collectors.model import Rows, Snapshot
 from rules.model import Diagnosis
-from service.app import create_app
 from service.cli.main import cli
-from service.config.settings import AuthSettings, DatabaseSettings, Settings, SpoolSettings
-from service.state.board import Board, MonitoredDatabase, PollRecord
+from service.config.settings import DatabaseSettings
+from service.state.board import MonitoredDatabase, PollRecord
 from service.store.engine import StoreError
 from service.store.repository import Repository
 from service.store.spool import DiskQueue
@@ -45,13 +36,10 @@ from tests.oracle_standin.deadline import HANGS, within
 from tests.oracle_standin.profiles import ORACLE_12_1
 from tests.oracle_standin.scripted import PASSWORD, USER, ScriptedBackend
 from tests.oracle_standin.server import Listener
-from tests.service.nth_failure import Held, Nth, Traces
-from tests.service.stage import Client
+from tests.service.nth_failure import Held, Nth
 from tests.service.standin import QUICK, becomes
 from tests.upgrade.old import MADE
 
-SCRIPT = "undo-storm"
-LOOPBACK = {"Host": "127.0.0.1:8000"}
 WHOLE = "as without a failure"
 
 
@@ -60,9 +48,9 @@ class Site:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.monkeypatch = folder, monkeypatch
-        self.at, self.ticks = 40.0, False
+        self.at = 40.0
         self.service = Service(
-            ScriptedBackend(scenarios()[SCRIPT], lambda: self.at + (monotonic() if self.ticks else 0.0)),
+            ScriptedBackend(scenarios()["undo-storm"], lambda: self.at),
             {USER: Account(PASSWORD)},
             ORACLE_12_1,
         )
@@ -109,11 +97,9 @@ class Operation:
     """`prepare` and `check` run undisturbed; `run` says how it ended, WHOLE if as without a failure."""
 
     kinds: tuple[str, ...] = ("packet", "thread", "write")
-    ends_process = False
-    """Whether the system itself then closes what is still open."""
 
-    def __init__(self, site: Site, traces: Traces) -> None:
-        self.site, self.traces = site, traces
+    def __init__(self, site: Site) -> None:
+        self.site = site
 
     def prepare(self) -> None: ...
 
@@ -193,48 +179,6 @@ USUAL: dict[str, tuple[set[str], str]] = {}
 """Views with rows, and the state, of the first and of a later poll of the script that nothing disturbed."""
 
 
-class Action(Operation):
-    """A confirming query and a profile of holders, through the app as a caller sees it."""
-
-    def __init__(self, site: Site, traces: Traces) -> None:
-        super().__init__(site, traces)
-        room = site.room()
-        self.board = Board([MonitoredDatabase(site.settings, 15.0)])
-        site.monkeypatch.setattr("service.app.Board", lambda watched: self.board)
-        self.audited = room / "audit.jsonl"
-        self.app = create_app(
-            Settings(
-                store=f"sqlite:///{room}/store.db",
-                databases=[site.settings],
-                oracle=QUICK,
-                auth=AuthSettings(audit_file=self.audited),
-                spool=SpoolSettings(directory=room / "spool"),
-            )
-        )
-        self.client = Client(self.app)
-
-    def prepare(self) -> None:
-        self.before = self.lines()
-
-    def lines(self) -> int:
-        return len(self.audited.read_text("utf-8").splitlines()) if self.audited.exists() else 0
-
-    def run(self) -> str:
-        ends = []
-        for action, body in (("confirmations", {"cause": "undo-segments"}), ("holders", {"seconds": 0.1, "looks": 1})):
-            answer = self.client.get(f"/api/v1/databases/db/{action}", "POST", headers=LOOPBACK, json=body)
-            assert answer.status_code in (200, 502, 503) and (answer.status_code == 200 or answer.json()["detail"])
-            ends.append(WHOLE if answer.status_code == 200 else f"told: {answer.status_code}")
-        return next((one for one in ends if one != WHOLE), WHOLE)
-
-    def check(self, outcome: str, *, lasting: bool) -> None:
-        (watched,) = self.board
-        assert not watched.action_lock.locked() and watched.login.stopped is None
-        for line in self.audited.read_text("utf-8").splitlines():
-            json.loads(line)
-        self.site.sessions_end()
-
-
 class Captured(Operation):
     """`latchscope capture` over the file of an earlier capture."""
 
@@ -312,52 +256,19 @@ class Migration(Operation):
         assert self.counted() == self.rows, "the next start upgrades it, and nothing is lost"
 
 
-class Stop(Operation):
-    """A service that polls is ended."""
-
-    ends_process = True
-
-    def prepare(self) -> None:
-        self.site.taken.clear()
-        self.site.ticks = True
-        room = self.site.room()
-        self.url, self.spool = f"sqlite:///{room}/store.db", room / "spool"
-        board = Board([MonitoredDatabase(self.site.settings, 0.2)])
-        self.site.monkeypatch.setattr("service.app.Board", lambda watched: board)
-        app = create_app(
-            Settings(
-                store=self.url, databases=[self.site.settings], oracle=QUICK, spool=SpoolSettings(directory=self.spool)
-            )
-        )
-        self.runner = asyncio.Runner()
-        self.life: AbstractAsyncContextManager[object] = app.router.lifespan_context(app)
-        self.runner.run(self.life.__aenter__())
-        becomes(lambda: len(self.site.taken) > 1, "it polls")
-
-    def run(self) -> str:
-        self.runner.run(self.life.__aexit__(None, None, None))
-        return WHOLE
-
-    def check(self, outcome: str, *, lasting: bool) -> None:
-        self.runner.close()
-        del self.life
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)
-            gc.collect()  # what a process leaves open ends with it
-        self.site.service.drop_connections()
-        lost = [re.search(r"(\d+) polls are lost", line) for line in self.traces.lines]
-        missing = len(self.site.taken - self.site.kept(self.url, self.spool))
-        assert missing <= sum(int(one[1]) for one in lost if one), "a poll is lost, and nobody was told"
-        assert lasting or not missing, "one failure costs no poll"
+OPERATIONS = {"poll": Poll, "capture": Captured, "migration": Migration}
+SHORT = 17
+"""The short form takes n = 1, 2, 3 and then every many, and failures that pass."""
 
 
-OPERATIONS = {
-    "poll": Poll,
-    "action": Action,
-    "capture": Captured,
-    "migration": Migration,
-    "stop": Stop,
-}
+def cases() -> Iterator[object]:
+    """Each operation with each kind of failure: the short form, of writes in `make test` too, then the whole ones."""
+    for name, operation in OPERATIONS.items():
+        for kind in operation.kinds:
+            slow = [] if kind == "write" else [pytest.mark.slow]
+            yield pytest.param(name, kind, False, SHORT, id=f"{name}-{kind}-short", marks=slow)
+            for lasting, which in ((False, "one"), (True, "all")):
+                yield pytest.param(name, kind, lasting, 1, id=f"{name}-{kind}-{which}", marks=pytest.mark.soak)
 
 
 @pytest.fixture
@@ -367,28 +278,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         yield made
 
 
-def loop(
-    operation: Operation, kind: str, nth: Nth, *, lasting: bool, stride: int, traces: Traces
-) -> tuple[int, Counter[str]]:
-    """Fail the n-th call of this kind, n growing by `stride`, until a run passes. Returns its n, and how the others ended."""
-    outcomes: Counter[str] = Counter()
-    once(
-        operation, kind, nth, 10**9, lasting=lasting, traces=traces
-    )  # what a first run keeps for all others is no leak
-    for number in chain((1, 2, 3), count(3 + stride, stride)):
-        held, traces.lines = Held(), []
-        outcome, failed = once(operation, kind, nth, number, lasting=lasting, traces=traces)
-        if not operation.ends_process:
-            held.is_all()
-        assert traces.found == [], f"{kind} {number}: {traces.found[0]}"
-        if not failed:
-            assert outcome == WHOLE, "nothing failed"
-            return number, outcomes
-        outcomes[outcome] += 1
-    raise AssertionError
-
-
-def once(operation: Operation, kind: str, nth: Nth, number: int, *, lasting: bool, traces: Traces) -> tuple[str, bool]:
+def once(operation: Operation, kind: str, nth: Nth, number: int, *, lasting: bool) -> tuple[str, bool]:
+    """How a run ended of which one call fails, or that one and all later ones; and whether any did."""
     operation.prepare()
     nth.switch_on(kind, number, lasting=lasting)
     try:
@@ -403,44 +294,23 @@ def once(operation: Operation, kind: str, nth: Nth, number: int, *, lasting: boo
     return outcome, failed
 
 
-SHORT = 17
-"""The short form takes n = 1, 2, 3 and then every many, and failures that pass."""
-OFTEN = ("poll-write", "capture-write", "migration-write")
-"""The short forms of `make test`: each write that store, spool and capture do."""
-
-
-def cases() -> Iterator[object]:
-    """Each operation with each kind of failure: the short form, then the whole ones."""
-    for name, operation in OPERATIONS.items():
-        for kind in operation.kinds:
-            yield pytest.param(
-                name,
-                kind,
-                False,
-                SHORT,
-                id=f"{name}-{kind}-short",
-                marks=[] if f"{name}-{kind}" in OFTEN else [pytest.mark.slow],
-            )
-            for lasting, which in ((False, "one"), (True, "all")):
-                yield pytest.param(name, kind, lasting, 1, id=f"{name}-{kind}-{which}", marks=pytest.mark.soak)
-
-
 @pytest.mark.filterwarnings(
     r"ignore:unclosed <socket\.socket:ResourceWarning"
 )  # `Held` and the listener see what is open
 @pytest.mark.parametrize(("name", "kind", "lasting", "stride"), [*cases()])
 def test_operation_survives_the_failure_of_any_one_call(
-    site: Site, monkeypatch: pytest.MonkeyPatch, name: str, kind: str, lasting: bool, stride: int
+    site: Site, monkeypatch: pytest.MonkeyPatch, no_traces: None, name: str, kind: str, lasting: bool, stride: int
 ) -> None:
-    traces = Traces()
-    logging.getLogger().addHandler(traces)
-    try:
-        nth = Nth(monkeypatch, site.folder)
-        number, outcomes = loop(
-            OPERATIONS[name](site, traces), kind, nth, lasting=lasting, stride=stride, traces=traces
-        )
-    finally:
-        logging.getLogger().removeHandler(traces)
+    nth, operation, outcomes = Nth(monkeypatch, site.folder), OPERATIONS[name](site), Counter[str]()
+    once(operation, kind, nth, 10**9, lasting=lasting)  # what a first run keeps for all others is no leak
+    for number in chain((1, 2, 3), count(3 + stride, stride)):
+        held = Held()
+        outcome, failed = once(operation, kind, nth, number, lasting=lasting)
+        held.is_all()
+        if not failed:
+            break
+        outcomes[outcome] += 1
+    assert outcome == WHOLE, "nothing failed"
+    assert number > 1
     told = ", ".join(f"{many} {how}" for how, many in sorted(outcomes.items()))
     print(f"{name:<10} {kind:<7} {'n-th on' if lasting else 'n-th':<8} passes at n = {number:>3}: {told}")  # noqa: T201
-    assert number > 1 or not outcomes

@@ -14,12 +14,11 @@ from time import sleep
 import pytest
 
 from tests.oracle_standin.scripted import PASSWORD, USER
-from tests.service.replicas import Replicas, gaps, replicas
+from tests.service.replicas import Replicas, gaps, replicas, stand_in
 from tests.service.running import ASK
 from tests.service.standin import becomes
 from tests.service.state.test_replicas import CUT
 from tests.service.stores import Place
-from tests.service.test_standin_fleet import stand_in
 
 pytestmark = pytest.mark.slow
 

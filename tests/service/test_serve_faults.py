@@ -1,20 +1,17 @@
-"""`latchscope serve` through what its surroundings do to it, in the long forms of `make soak`: kill -9 again and again, a sick
-disk, a PostgreSQL that is away, no more threads or descriptors, and a clock that jumps.
+"""`latchscope serve` through what its surroundings do to it, in the long forms of `make soak`: a sick disk, a PostgreSQL that is
+away, no more threads or descriptors.
 
 One service lives through all faults of a family, one after the other. Each time /readyz says so, polls go on where they may,
-no poll is lost, and the service recovers by itself. tests/service/test_crash.py kills the writer alone, fast enough for every
-run of the tests.
+no poll is lost, and the service recovers by itself.
 """
 
 import os
-import random
 import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import httpx
@@ -28,7 +25,7 @@ from tests.oracle_standin.deadline import HANGS
 from tests.oracle_standin.scripted import PASSWORD, USER
 from tests.oracle_standin.server import Listener
 from tests.service.noting import NOTED
-from tests.service.running import ASK, STUCK, Running, serve
+from tests.service.running import ASK, Running, serve
 from tests.service.sick_disk import SickDisk, sick_disk
 from tests.service.standin import becomes, idle
 from tests.service.stores import Place, Postgres
@@ -44,14 +41,12 @@ def serving(
     place: Place,
     *under: str,
     databases: tuple[Mapping[str, object], ...] = (),
-    interval: str = "500ms",
-    environment: Mapping[str, str] | None = None,
     **more: object,
 ) -> Iterator[Running]:
     """`latchscope serve` over scripted databases and these, which notes its polls in the folder of its store."""
-    scripted = [{"name": name, "dsn": f"demo:{name}", "interval": interval} for name in NAMES]
+    scripted = [{"name": name, "dsn": f"demo:{name}", "interval": "500ms"} for name in NAMES]
     settings = {"store": place.url, "spool": {"directory": str(place.folder / "spool")}, "defaults": {"budget": 1}}
-    noting = {NOTED: str(place.folder / "polls.txt"), **(environment or {})}
+    noting = {NOTED: str(place.folder / "polls.txt")}
     with serve(
         place.folder, *under, databases=[*scripted, *databases], environment=noting, **{**settings, **more}
     ) as running:
@@ -87,38 +82,6 @@ def ends_well(running: Running, place: Place) -> None:
     assert running.process.returncode == 0
     assert "Traceback" not in running.log.read_text("utf-8"), running.log.read_text("utf-8")
     sound(place)
-
-
-# kill -9
-
-KILLS = {"sqlite": 200, "postgresql": 100}
-FEWER = "LATCHSCOPE_TEST_KILLS"
-"""The environment may ask for another number of kills."""
-STARTS = 4
-"""One kill in this many comes during the start, before it answers or polls."""
-
-
-def test_killed_service_loses_no_poll_but_those_in_flight(place: Place) -> None:
-    """Each start has another port: with PostgreSQL each replica has its own spool, and takes over that of a dead one."""
-    kills, chance = int(os.environ.get(FEWER, KILLS[place.kind])), random.Random(17)
-    for number in range(kills):
-        awaited, before = number % STARTS != 0, len(noted(place))
-        with serving(place, interval="200ms", awaited=awaited) as running:
-            if awaited:
-                running.wait(lambda before=before: len(noted(place)) > before)  # type: ignore[misc]
-            time.sleep(chance.uniform(0, 1))
-    left = set((place.folder / "spool").rglob("*.poll"))
-    with serving(place, interval="200ms") as running:
-        becomes(lambda: not any(each.exists() for each in left), "what a kill left in the spool is brought in", STUCK)
-        running.stop()
-    store = Repository(place.url)
-    for folder in {each.parent for each in (place.folder / "spool").rglob("*.poll")}:
-        Writer(store, DiskQueue(folder, 2**30)).catch_up()
-    store.close()
-    lost = Counter(name for name, _ in set(noted(place)) - stored(place))
-    print(f"{place.kind}: {kills} kills, {len(noted(place))} polls, lost in flight {dict(lost)}")  # noqa: T201
-    assert all(lost[name] <= kills for name in NAMES), f"at most the poll in flight of each: {lost}"
-    ends_well(running, place)
 
 
 # Disk
@@ -349,32 +312,3 @@ def test_service_lives_without_more_threads_or_descriptors(tmp_path: Path, lack:
             assert len(running.log.read_text("utf-8").splitlines()) < 100, running.log.read_text("utf-8")[:4000]
             running.stop()
             assert running.process.returncode == 0
-
-
-# The clock
-
-
-def test_polls_go_on_across_jumps_of_the_clock(place: Place) -> None:
-    """By an hour and back. It claims nothing that it did not measure.
-
-    libfaketime is between the process and its clock (Debian package faketime). Monotonic clocks stay correct, as in a kernel.
-    """
-    found = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
-    if not found:
-        pytest.skip("libfaketime is not installed (Debian package faketime)")
-    clock = place.folder / "clock"
-    clock.write_text("+0", encoding="utf-8")
-    faked = {"LD_PRELOAD": str(found[0]), "FAKETIME_TIMESTAMP_FILE": str(clock)}
-    faked |= {"FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-    with serving(place, environment=faked, fresh=True) as running:
-        for offset in (0, 3600, 0, -3600, 0):
-            clock.write_text(f"{offset:+d}\n", encoding="utf-8")
-            took = polls_go_on(place, f"after {offset:+d}")
-            print(f"{place.kind} {offset:+d}: 6 polls of each in {took:.1f} s")  # noqa: T201  figures for `make soak`
-            assert ASK.get(f"{running.url}/readyz").status_code == 200
-            told_time = parsedate_to_datetime(ASK.get(f"{running.url}/healthz").headers["date"]).timestamp()
-            assert abs(told_time - time.time() - offset) < 60, "the clock of the process has the right time"
-            assert {one["name"] for one in running.json("/api/v1/databases") if one["up"]} == set(NAMES)
-        ends_well(running, place)
-    assert "ERROR" not in running.log.read_text(encoding="utf-8")
-    assert len(set(noted(place)) - stored(place)) <= len(NAMES)

@@ -9,9 +9,8 @@ import signal
 import statistics
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import count
-from math import sqrt
 from pathlib import Path
 
 import pytest
@@ -30,6 +29,7 @@ from tests.service.standin import SCRIPT, IdleBackend, becomes, unlisted
 
 MINUTES = float(os.environ.get("LATCHSCOPE_TEST_MINUTES", "30"))
 DATABASES = 20
+FIGURES = ("MB", "threads", "descriptors")
 NAMED = {"v$rowcache", "v$latch_misses", "v$mutex_sleep", "v$system_event", "v$sgastat"}
 FILLING = 15.0
 """Minutes in which three names an answer are new, so that every bound of what is remembered of names is reached."""
@@ -69,16 +69,6 @@ def objects(running: Running, folder: Path) -> Counter[str]:
     return Counter(json.loads(file.read_text("utf-8")))
 
 
-def slope(moments: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
-    """Change per hour, and half the width of its 95 % interval. The residuals give the noise of one sample."""
-    line = statistics.linear_regression(moments, values)
-    residuals = [value - line.intercept - line.slope * at for at, value in zip(moments, values, strict=True)]
-    middle = statistics.fmean(moments)
-    spread = sqrt(sum((at - middle) ** 2 for at in moments))
-    error = sqrt(sum(each * each for each in residuals) / (len(moments) - 2)) / spread
-    return 3600 * line.slope, 3600 * 1.96 * error
-
-
 @pytest.mark.soak
 def test_new_names_and_reconnects_leave_no_thread_and_no_descriptor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -87,7 +77,7 @@ def test_new_names_and_reconnects_leave_no_thread_and_no_descriptor(
         f"db-{number:02}": Service(Renaming(scenarios()[SCRIPT]), {USER: Account(PASSWORD)}, ORACLE_12_1)
         for number in range(DATABASES)
     }
-    taken: list[tuple[float, float, float, float]] = []
+    taken: list[tuple[float, float, float]] = []
     (tmp_path / "password").write_text(PASSWORD, encoding="utf-8")
     login = {"user": USER, "password_file": str(tmp_path / "password"), "interval": "10s"}
     with (
@@ -111,7 +101,7 @@ def test_new_names_and_reconnects_leave_no_thread_and_no_descriptor(
             if passed > 60 * FILLING:
                 monkeypatch.setattr(Renaming, "names", 1)
                 early = early or objects(running, tmp_path)
-                taken.append((passed, *sample(running.process.pid)))
+                taken.append(sample(running.process.pid))
             ASK.get(f"{running.url}/metrics")
             time.sleep(5)
         grown = objects(running, tmp_path) - early
@@ -124,15 +114,13 @@ def test_new_names_and_reconnects_leave_no_thread_and_no_descriptor(
     assert all("latchscope v$instance" in str(each.texts) for each in services.values())
     assert unlisted(services) == set(), "texts that are not on the bill of SQL"
     assert logins > DATABASES * 2 and len(taken) > 10
-    moments, *figures = zip(*taken, strict=True)
-    told = [
-        f"{what} {values[0]:.0f} to {values[-1]:.0f}, {each:+.2f} ± {error:.2f} an hour"
-        for what, values in zip(("MB", "threads", "descriptors"), figures, strict=True)
-        for each, error in [slope(moments, values)]
-    ]
-    print(f"{MINUTES:g} min, {logins} logins: {'; '.join(told)}; more of {grown.most_common(8)}")  # noqa: T201  figures for `make soak`
+    figures = [*zip(*taken, strict=True)]
+    spans = ", ".join(
+        f"{what} {values[0]:.0f} to {values[-1]:.0f}" for what, values in zip(FIGURES, figures, strict=True)
+    )
+    print(f"{MINUTES:g} min, {logins} logins: {spans}; more of {grown.most_common(8)}")  # noqa: T201  figures for `make soak`
     third = len(taken) // 3
-    for what, values in zip(("threads", "descriptors"), figures[1:], strict=True):
+    for what, values in zip(FIGURES[1:], figures[1:], strict=True):
         assert max(values[-third:]) <= max(values[:third]) + 3, f"{what} grow: {values}"
     # What is remembered of names has a bound (`MOST_KNOWN`, and what text was made of), so nothing is left to grow.
     assert statistics.fmean(figures[0][-third:]) - statistics.fmean(figures[0][:third]) <= 15.0, "memory grows"

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 import yaml
-from starlette.routing import Match
 from typer.testing import CliRunner
 
-from docs.interface import KINDS, interface
 from service.app import create_app
 from service.cli.main import cli
 from service.config import load
@@ -147,21 +145,6 @@ def test_route_answers_gone_with_what_to_ask(app: Client, method: str, route: st
         }
 
 
-def test_nothing_of_the_table_exists(app: Client) -> None:
-    now = interface()
-    named = {kind: {name.name for name in now if name.kind == kind} for kind in KINDS}
-    assert not {name for name in LEFT.settings if any(f"{each}.".startswith(f"{name}.") for each in named["setting"])}
-    assert not named["metric"] & set(LEFT.metrics)
-    assert not {path.partition(" ")[2] for path in named["path"]} & {
-        path.removeprefix("/api/v1") for path in LEFT.routes
-    }
-    for path in (*LEFT.pages, *LEFT.routes):
-        scopes = [{"type": "http", "method": method, "path": path.format(db="a")} for method in METHODS]
-        assert not [
-            route for route in app.app.router.routes for one in scopes if route.matches(one)[0] is not Match.NONE
-        ]
-
-
 # Commands and options: one line says what does their job, whatever follows them, and nothing else knows them
 
 COMMANDS = sorted(LEFT.commands)
@@ -173,12 +156,6 @@ def test_what_left_answers_with_what_does_its_job(name: str, following: list[str
     told = CliRunner().invoke(cli, [*name.split(), *following], prog_name="latchscope")
     assert (told.exit_code, told.stdout) == (2, "")
     assert told.stderr == f"latchscope: {name} has left. {LEFT.commands[name]}\n"
-
-
-@pytest.mark.parametrize("name", [name for name in COMMANDS if "--" in name])
-def test_option_that_left_may_have_its_value_after_an_equals_sign(name: str) -> None:
-    told = CliRunner().invoke(cli, [*f"{name}=x".split(), "y"], prog_name="latchscope")
-    assert told.exit_code == 2 and told.stderr.startswith(f"latchscope: {name} has left. ")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -2,17 +2,14 @@
 
 import pytest
 
-from bench._truth_perturbed import BORDER, CAUSES, SEVERITY, Change, Verdict, flips, some
+from bench._truth_perturbed import flips, some
 from collectors.delta import between
 from collectors.model import Delta, number
 from tests.truth.generate import case
 from tests.truth.perturbed import NOISE, perturbed
 
-MOST = 0.003
-"""Share of changed instances whose verdict may flip."""
 HARMLESS = ("clock in another time zone", "all times 7 h later", "rows and columns permuted", "idle children doubled")
 """What says the same in another form. Noise and length may rightly move a figure over a bound."""
-FLIPPED = (CAUSES, SEVERITY)
 
 
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.slow] if seed else []) for seed in some(16)])
@@ -20,13 +17,6 @@ def test_verdict_is_the_same_in_another_form(seed: int) -> None:
     changes = [change for change in flips(seed) if change.kind in HARMLESS]
     assert len(changes) >= 4
     assert [change for change in changes if change.what is not None] == []
-
-
-@pytest.mark.soak
-def test_verdict_hardly_ever_flips() -> None:
-    changes = [change for seed in some(None) for change in flips(seed) if not change.few]
-    assert len(changes) >= 1000
-    assert sum(change.what in FLIPPED for change in changes) <= MOST * len(changes)
 
 
 @pytest.mark.slow
@@ -59,18 +49,3 @@ def test_every_kind_of_change_changes_what_it_says() -> None:
         if change.kind == "idle children doubled":
             assert len(delta.rows("v$latch_children")) == 2 * len(whole.rows("v$latch_children"))
     assert len(kinds) >= 7
-
-
-def test_flip_between_two_severities_that_are_right_is_no_flip() -> None:
-    warning, critical = (
-        Verdict(severity, frozenset({"logon-storm on dc_users"})) for severity in ("warning", "critical")
-    )
-    none = Verdict("critical", frozenset())
-    both, one = frozenset({"warning", "critical"}), frozenset({"critical"})
-    for before, after, right, what in (
-        (warning, warning, one, None),
-        (warning, critical, both, BORDER),
-        (warning, critical, one, SEVERITY),
-        (critical, none, both, CAUSES),
-    ):
-        assert Change(0, "planted", before, after, right, few=False).what == what

@@ -150,12 +150,6 @@ def test_a_wait_lies_in_what_its_event_belongs_to() -> None:
                 assert each.stream.during in ("soft parse", "hard parse", "logon")
 
 
-def test_foreground_waits_are_some_of_all(delta: Delta) -> None:
-    for row in delta.rows("v$system_event"):
-        assert of(row, "total_waits_fg") <= of(row, "total_waits")
-        assert of(row, "time_waited_micro_fg") <= of(row, "time_waited_micro")
-
-
 def test_hang_has_no_wait_that_ended(drawn: Case, delta: Delta) -> None:
     hangs = drawn.outcome.instance.hangs
     events = Counter({str(row["event"]): of(row, "total_waits") for row in delta.rows("v$system_event")})

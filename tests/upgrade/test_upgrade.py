@@ -14,7 +14,7 @@ import sqlite3
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -41,8 +41,8 @@ from service.config import load as configuration
 from service.config.load import password_of, read_secret
 from service.config.settings import DatabaseSettings, Settings
 from service.intake.uploads import Uploads
-from service.notify.delivery import Sent, Webhooks, document
-from service.state.board import MonitoredDatabase, PollRecord
+from service.notify.delivery import Webhooks
+from service.state.board import PollRecord
 from service.store.admin import read_history, write_history
 from service.store.engine import out_of_order
 from service.store.migrations.old_exports import TABLES
@@ -51,11 +51,10 @@ from service.store.record import from_bytes, record_of, to_bytes
 from service.store.replicas import FleetStatusTable, SharedLeases
 from service.store.reports import StoredReportSummary
 from service.store.repository import Repository
-from service.store.spool import DiskQueue
 from service.store.tables import NUMBERS
 from tests.paths import ROOT
 from tests.service.receiver import receiver
-from tests.service.stage import CENTURY, FOR_EVER, diagnoses
+from tests.service.stage import CENTURY, FOR_EVER, Client, diagnoses
 from tests.service.store.test_engine import drift
 from tests.upgrade.old import BETWEEN, FIRST, MADE, OldStore
 
@@ -126,13 +125,7 @@ def run(*arguments: object) -> Result:
 
 def asked(app: FastAPI, *paths: str) -> list[httpx.Response]:
     """The answers of an app to some requests."""
-
-    async def ask() -> list[httpx.Response]:
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
-            return [await client.get(path) for path in paths]
-
-    return asyncio.run(ask())
+    return [Client(app).get(path) for path in paths]
 
 
 @contextmanager
@@ -330,23 +323,6 @@ def test_rest_answers_as_the_old_release_did(old: OldStore) -> None:
         agrees(now, wanted, path)
 
 
-@pytest.mark.slow
-def test_pages_show_the_old_store(old: OldStore) -> None:
-    (report,) = [path.removeprefix("reports/") for path in EXPECTED["rest"] if path.startswith("reports/")]
-    within = f"begin={BEGIN:%Y-%m-%dT%H:%MZ}&end={END + timedelta(minutes=1):%Y-%m-%dT%H:%MZ}"
-    paths = [
-        "/",
-        "/reports",
-        f"/reports/{report}",
-        f"/db/undo-storm/history?{within}",
-        "/db/undo-storm/compare?mark=last",
-    ]
-    with standing(old.url) as app:
-        told = asked(app, *paths)
-    assert [(path, one.status_code) for path, one in zip(paths, told, strict=True)] == [(path, 200) for path in paths]
-    assert "undo tablespace recreated" in told[3].text
-
-
 def test_receivers_get_what_still_waits_for_them_once_and_in_order(store: Repository) -> None:
     with receiver() as one:
         names = ("told", "down", "gone", "crashed")
@@ -362,24 +338,6 @@ def test_receivers_get_what_still_waits_for_them_once_and_in_order(store: Reposi
                 sender.step()
             told = sorted(one.taken, key=lambda each: each["seq"])
             agrees(told, sorted((each["document"] for each in open_ones), key=lambda each: each["seq"]), sender.name)
-
-
-@pytest.mark.slow
-def test_deliveries_say_who_was_told_of_what(store: Repository) -> None:
-    found = store.episodes.between(None, BEGIN, END).items
-    told = [
-        {
-            "target": one.target,
-            "at": one.at.isoformat(),
-            "attempts": one.attempts,
-            "outcome": one.outcome,
-            "document": document(one.change, Sent("https://latchscope.example.com")),
-        }
-        for episode in found
-        for one in store.deliveries.of(episode.database, episode.cause, episode.begin)
-    ]
-    agrees(told, EXPECTED["kept"]["deliveries"])
-    assert [one.seq for one in store.episode_log.since(0, 100)] == [1, 2, 3]
 
 
 @pytest.mark.slow
@@ -473,17 +431,6 @@ def test_export_of_an_old_store_equals_that_of_the_old_release(tmp_path: Path, o
 
 
 @pytest.mark.slow
-def test_export_and_import_give_the_same_store(store: Repository, tmp_path: Path) -> None:
-    first, second = tmp_path / "first.gz", tmp_path / "second.gz"
-    write_history(store.engine, first)
-    other = Repository(f"sqlite:///{tmp_path}/other.sqlite")
-    read_history(other, first)
-    write_history(other.engine, second)
-    other.close()
-    assert content(second) == content(first)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("made", [FIRST, MADE], ids=lambda made: str(made.name))
 def test_import_takes_an_old_export(old: OldStore, tmp_path: Path, made: Path) -> None:
     config, before = tmp_path / "latchscope.yaml", made / "export.jsonl.gz"
@@ -526,31 +473,20 @@ def emptied(url: str) -> None:
 
 
 @contextmanager
-def started(old: OldStore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], httpx.Response]]:
+def started(old: OldStore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
     """The service as it starts after the killed process. No database is reachable."""
     monkeypatch.setenv("UPGRADE_PASSWORD", "tiger")
     unreachable = {"dsn": "127.0.0.1:1/none", "password_env": "UPGRADE_PASSWORD", "interval": 3600}
     databases = [DatabaseSettings(name=name, **unreachable) for name in NAMES]  # type: ignore[arg-type]
     own = {"replica": {"name": "first"}, "spool": {"directory": folder}}
     app = create_app(Settings(store=old.url, databases=databases, history=EVER, **own))  # type: ignore[arg-type]
-    loop = asyncio.new_event_loop()
-    life = app.router.lifespan_context(app)
-
-    def get(path: str) -> httpx.Response:
-        async def ask() -> httpx.Response:
-            async with httpx.AsyncClient(
-                transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8000"
-            ) as client:
-                return await client.get(path)
-
-        return loop.run_until_complete(ask())
-
-    try:
-        loop.run_until_complete(life.__aenter__())
-        yield get
-    finally:
-        loop.run_until_complete(life.__aexit__(None, None, None))
-        loop.close()
+    with asyncio.Runner() as runner:
+        life = app.router.lifespan_context(app)
+        runner.run(life.__aenter__())
+        try:
+            yield Client(app)
+        finally:
+            runner.run(life.__aexit__(None, None, None))
 
 
 def test_polls_a_killed_process_left_on_disk_reach_the_store(
@@ -564,20 +500,20 @@ def test_polls_a_killed_process_left_on_disk_reach_the_store(
     polls = old.rows("polls")
     begin = f"{END + timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}"
     within = f"begin={begin}&end={END + timedelta(minutes=2):%Y-%m-%dT%H:%M:%SZ}"
-    with started(old, folder, monkeypatch) as get:
+    with started(old, folder, monkeypatch) as client:
         assert list(queue.iterdir()) == [], "nothing waits, and nothing was set aside"
         assert polls_of(old) == polls + len(spooled)
         for name in NAMES:
-            told = get(f"/api/v1/databases/{name}/history?{within}&resolution=poll&metric=executions").json()
+            told = client.get(f"/api/v1/databases/{name}/history?{within}&resolution=poll&metric=executions").json()
             wanted = [at for db, at in spooled if db == name]
             times = [datetime.fromisoformat(at).isoformat() for at in told["times"]]
             assert [at for at in times if at in wanted] == wanted
             assert [s for at, s in zip(times, told["seconds"], strict=True) if at in wanted and not s] == []
         everything = f"begin={BEGIN:%Y-%m-%dT%H:%M:%SZ}&end={END + timedelta(minutes=2):%Y-%m-%dT%H:%M:%SZ}"
-        episodes = get(f"/api/v1/databases/undo-storm/episodes?{everything}").json()
+        episodes = client.get(f"/api/v1/databases/undo-storm/episodes?{everything}").json()
         assert [one["cause"] for one in episodes] == ["undo-segments"] * 2
         assert episodes[0]["end"] is None and datetime.fromisoformat(episodes[0]["begin"]) > END
-        (lasting,) = get(f"/api/v1/databases/users-mutex/episodes?{everything}").json()
+        (lasting,) = client.get(f"/api/v1/databases/users-mutex/episodes?{everything}").json()
         assert lasting["end"] is None
         assert (
             datetime.fromisoformat(lasting["last_seen"]).isoformat()
@@ -590,21 +526,6 @@ def test_polls_a_killed_process_left_on_disk_reach_the_store(
     store.close()
     told = run("store", "check", "--config", config)
     assert told.exit_code == 0 and told.stderr.endswith("the store is whole\n")
-
-
-def test_episode_continues_where_the_killed_process_left_it(store: Repository, tmp_path: Path) -> None:
-    name = "users-mutex"
-    shutil.copytree(MADE / "spool", tmp_path / "spool")
-    waiting = DiskQueue(tmp_path / "spool", 2**30).newest(name)
-    last = store.last_snapshot(name)
-    (before,) = store.episodes.open(name)
-    assert waiting is not None and last is not None
-    watched = MonitoredDatabase(DatabaseSettings(name=name, dsn=f"demo:{name}"), 10.0)
-    watched.episodes.restore(store.episodes.recent(name))
-    change = between(last, load_snapshot(waiting.snapshot, name, "spool"))
-    assert isinstance(change, Delta) and change.basis.seconds == 225
-    assert [one.what for one in watched.episodes.update(diagnose(change))] in ([], ["worse"])
-    assert [one.begin for one in watched.episodes.open] == [before.begin]
 
 
 @pytest.mark.parametrize("old", ["sqlite"], indirect=True)
@@ -666,22 +587,3 @@ def test_configuration_still_finds_its_secrets(configured: Settings) -> None:
     assert (password_of(erp2), password_of(billing)) == ("lion", "geheim")
     assert configured.webhooks[0].secret_file is not None
     assert read_secret(configured.webhooks[0].secret_file, "secret_file") == "signed"
-
-
-def test_configuration_makes_a_service(configured: Settings) -> None:
-    app = create_app(configured)
-    try:
-        (refused,) = asked(app, "/api/v1/databases")
-
-        async def ask() -> httpx.Response:
-            transport = httpx.ASGITransport(app)
-            headers = {"authorization": "Bearer a token"}
-            async with httpx.AsyncClient(transport=transport, base_url="http://a", headers=headers) as client:
-                return await client.get("/api/v1/databases")
-
-        told = asyncio.run(ask())
-    finally:
-        app.state.close()
-    assert refused.status_code == 401
-    assert [one["name"] for one in told.json()] == ["erp1", "erp2", "billing", "example"]
-    assert Path("kept/history.db").is_file()

@@ -2,7 +2,6 @@
 
 import json
 import random
-import re
 import signal
 import subprocess
 from collections.abc import Callable
@@ -13,7 +12,7 @@ import pytest
 import service.watch.worker
 import tests.live.load.run
 from tests.live.load.conftest import Disposable
-from tests.live.load.statements import LOADS, PREFIX, STATEMENTS
+from tests.live.load.statements import LOADS, PREFIX
 from tests.oracle_standin.deadline import HANGS
 from tests.oracle_standin.disposable import WRITER
 from tests.oracle_standin.scripted import PASSWORD, USER
@@ -72,21 +71,6 @@ def test_what_is_not_made_or_read_or_found_is_in_the_file_and_the_other_loads_go
     assert loads["literals"]["outcome"] == "no cause" and loads["literals"]["polls"]
     for poll in loads["literals"]["polls"]:
         assert poll["caches"] is None and poll["waits"] and poll["missing"] == {"v$rowcache": "refused"}
-
-
-@pytest.mark.soak
-@pytest.mark.usefixtures("quick")
-def test_run_of_all_sends_everything(database: Disposable) -> None:
-    database.run(seconds=2.0)
-    assert written(database).keys() == {load.name for load in LOADS} and not database.backend.made
-    assert [
-        text
-        for text in STATEMENTS
-        if not text.startswith(("create", "grant create"))
-        and not any(
-            re.fullmatch(re.escape(text).replace(r"\{number\}", r"\d+"), sent) for sent in database.backend.sent
-        )
-    ] == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -153,7 +137,8 @@ def when_sent(
     database.backend.sees = see
 
 
-def killed(database: Disposable, seed: int) -> None:
+@pytest.mark.parametrize("seed", range(2))
+def test_killed_run_is_cleaned(database: Disposable, seed: int) -> None:
     """A run that is killed while it makes, works or undoes; then a refusal that names what is left, and a cleaning."""
     dice = random.Random(seed)
     left: dict[str, str] = {}
@@ -178,14 +163,3 @@ def killed(database: Disposable, seed: int) -> None:
     assert code == 2 and all(name in told for name in left) and "CLEAN=1" in told and left == database.backend.made
     assert database.run("--clean")[0] == 0 and not database.backend.made
     assert "nothing of a load is left" in database.run("--clean")[1]
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_killed_run_is_cleaned(database: Disposable, seed: int) -> None:
-    killed(database, seed)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("seed", range(100, 120))
-def test_killed_runs_are_cleaned(database: Disposable, seed: int) -> None:
-    killed(database, seed)

@@ -1,12 +1,16 @@
 """What mail, terminals and office programs do to a report: each kind of damage by name, and whether anything is lost by it."""
 
 import gzip
+import html
 import io
 import re
 import tarfile
 import zipfile
 from base64 import encodebytes
 from collections.abc import Callable
+from email.message import EmailMessage
+from email.policy import SMTP
+from itertools import count
 from quopri import encodestring
 
 Damage = Callable[[str], str | bytes]
@@ -84,6 +88,38 @@ def _tarred(text: str) -> bytes:
     return packed.getvalue()
 
 
+def _from_word(text: str) -> str:
+    """Saved by Word as filtered HTML."""
+    text = re.sub(r"(?<= )-(?= )", "\N{EN DASH}", text)
+    word = "span lang=EN-US style='font-size:8.0pt;font-family:\"Courier New\"'"
+    if "<html" in text[:2000].lower():
+        cell = rf"\1<p class=MsoNormal><{word}>\2<o:p></o:p></span></p>\3"
+        return re.sub(r"(?is)(<t[dh]\b[^>]*>)(.*?)(</t[dh]>)", cell, text)
+    rows = (re.sub(r" (?= )|^ ", "&nbsp;", html.escape(row, quote=False)) for row in text.split("\n"))
+    body = "\n".join(f"<p class=MsoNormal><{word}>{row or '&nbsp;'}</span></p>" for row in rows)
+    head = "<head><meta charset=utf-8><meta name=Generator content='Microsoft Word 15'></head>"
+    return f"<html>{head}<body><div class=WordSection1>{body}</div></body></html>"
+
+
+def _by_browser(text: str) -> str:
+    """A page marked and copied as text, with a tab between cells; text that a browser showed and saved as a page."""
+    if "<html" not in text[:2000].lower():
+        return f"<html><body><pre>{html.escape(text, quote=False)}</pre></body></html>"
+    text = re.sub(r"\s+", " ", re.sub(r"(?is)<(style|head)\b.*?</\1>", "", text))
+    text = re.sub(r"(?i)</t[dh]>\s*(?=<t[dh])", "\t", text)
+    text = re.sub(r"(?i)</?(tr|p|h\d|li|ul|table|br|div|pre)\b[^>]*>", "\n", text)
+    return re.sub(r"[ \xa0]*([\t\n])[ \xa0\n]*", r"\1", html.unescape(re.sub(r"<[^>]*>", "", text)))
+
+
+def _web_archive(text: str) -> bytes:
+    """A page as a browser saves it in one file."""
+    mail = EmailMessage(SMTP)
+    mail.set_content(text, subtype="html", cte="quoted-printable")
+    mail.make_related()
+    mail["From"] = "<Saved by Blink>"
+    return mail.as_bytes()
+
+
 def _around(text: str) -> str:
     return f"Hello,\n\nsee below, it is slow since nine.\n\n```\n{text}\n```\n\nRegards\n"
 
@@ -105,6 +141,9 @@ ANY: dict[str, Damage] = {
     "decimal commas": _continental,
     "mail, quoted-printable": _mail("quoted-printable", encodestring),
     "mail, base64": _mail("base64", encodebytes),
+    "terminal": lambda text: f"\x1b[?2004hSQL> @awrrpt\n\n{text}\n\x1b[0mSQL> exit\nBye\n",
+    "line numbers": lambda text: "".join(map("{:6d}  {}".format, count(1), text.splitlines(True))),
+    "Word": _from_word,
     "gzip": lambda text: gzip.compress(text.encode()),
     "zip": _zipped,
     "tar.gz": _tarred,
@@ -136,6 +175,8 @@ PAGE: dict[str, Damage] = {
     "linesize 255": _folded(255),
     "linesize 132, padded": lambda text: "\n".join(line.ljust(132) for line in str(_folded(132)(text)).split("\n")),
     "tags in upper case": lambda text: re.sub(r"</?(table|t[drh]|h\d|p|body|html)\b", lambda tag: tag[0].upper(), text),
+    "broken tags": lambda text: re.sub(r" (?=[^<>]*>)(?<=[\w'\"] )", "\n  ", text),
+    "web archive": _web_archive,
     "no summaries": lambda text: re.sub(r" summary=\"[^\"]*\"", "", text),
 }
 """The same to pages alone."""
@@ -143,7 +184,7 @@ PAGE: dict[str, Damage] = {
 
 PACKED = (
     "UTF-16 without mark", "UTF-16, the other order", "mail, quoted-printable", "mail, base64", "gzip", "zip",
-    "tar.gz",
+    "tar.gz", "web archive",
 )  # fmt: skip
 """The kinds that give bytes."""
 
@@ -154,6 +195,7 @@ def _without(pattern: str) -> Damage:
 
 LOST: dict[str, Damage] = {
     "runs of blanks as one": lambda text: re.sub(r" {2,}", " ", text),
+    "through a browser": _by_browser,
     "gaps as tabs": lambda text: re.sub(r" {2,}", "\t", text),
     "cut at column 60": _each(lambda line: line[:60]),
     "cut in the middle": lambda text: text[: len(text) // 2],

@@ -94,13 +94,3 @@ def recorded() -> list[Json]:
 def first(dashboard: Json) -> Json:
     """The first panel with a query over time."""
     return next(one for one in panels(dashboard) if one["type"] == "timeseries")
-
-
-def ask(dashboard: Json, expr: str) -> None:
-    """Plant a query."""
-    first(dashboard)["targets"][0]["expr"] = expr
-
-
-def variable(dashboard: Json, name: str) -> Json:
-    """A variable that a test breaks."""
-    return next(one for one in dashboard["templating"]["list"] if one["name"] == name)

@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.repo.grafana.dashboards import DASHBOARDS, TARGET_LABELS, Json, Rule, panels, selectors, targets
 
-KIOSK, MENU = 1248, 948
-"""Pixels for the panels of a window of 1280: alone, and beside Grafana's menu."""
+MENU = 948
+"""Pixels for the panels of a window of 1280, beside Grafana's menu."""
 COLUMNS, ROW, BETWEEN = 24, 30, 8
 LETTER, BESIDE_TITLE, BESIDE_COLUMNS = 8, 64, 16
 """Pixels of a title's letter, of what stands beside a title (padding and two icons), of a table's padding."""

@@ -1,23 +1,22 @@
-"""Prometheus' data from the demo, at simulated times: the scripted databases on the real main path, as promtool series."""
+"""What Grafana shows of series: promtool evaluates each query with the shipped rules, Grafana's own code says text and colour."""
 
 import json
 import re
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from service.metrics.exposition import exposition
-from service.state.board import Failure
-from tests.repo.grafana.dashboards import RECORDING
-from tests.service.stage import Stage
+from tests.repo.grafana.dashboards import RECORDING, Json, filled, panels
+from tests.repo.grafana.display import defaults, fields
 
+LOST = "undo-storm"
+"""The database in trouble, which the dashboard of one database shows."""
 STEP = 15
-"""Seconds between two scrapes, and between two polls."""
-STOPS = 6
-"""The scrape after which something goes wrong: 90 seconds after the begin, in the middle of the storm."""
-SAMPLE = re.compile(r"^([a-z_:]+)(?:\{(.*)\})? (\S+)$", re.MULTILINE)
+"""Seconds between two scrapes."""
 GOT = re.compile(r'^    expr: ("(?:[^"\\]|\\.)*"), time: (\S+),\n        exp: .*\n        got: (.*)$', re.MULTILINE)
 SERIES = re.compile(r'\{((?:[^"{}]|"(?:[^"\\]|\\.)*")*)\} (\S+?)(?:, |$)')
 LABEL = re.compile(r'([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"')
@@ -42,63 +41,6 @@ OF_THE_PROCESS = {
 }
 """What a process that is well says of itself, and what Prometheus adds."""
 Series = dict[str, list[str]]
-
-
-@dataclass
-class Scrapes:
-    """What Prometheus kept: series → its samples, one a scrape, as promtool writes them."""
-
-    series: Series = field(default_factory=dict)
-    taken: int = 0
-
-    def add(self, text: Iterable[tuple[str, str, str]]) -> None:
-        """One scrape. A series that it lacks is stale, as Prometheus marks it."""
-        now = {f"{name}{{{labels}}}": value for name, labels, value in text}
-        for name in now.keys() - self.series.keys():
-            self.series[name] = ["_"] * self.taken
-        for name, values in self.series.items():
-            values.append(now.get(name) or ("stale" if values and values[-1] not in ("_", "stale") else "_"))
-        self.taken += 1
-
-
-def scraped(stage: Stage, instances: Mapping[str, str], gone: str = "") -> Iterator[tuple[str, str, str]]:
-    """The samples of every process that is not gone. `instances`: database → the process that watches it."""
-    for instance in sorted(set(instances.values())):
-        labels = f'job="latchscope",instance="{instance}"'
-        if instance == gone:
-            yield "up", labels, "0"
-            continue
-        for name, value in OF_THE_PROCESS.items():
-            yield name, labels, str(value)
-        watched = [one for one in stage.board if instances.get(one.name) == instance]
-        text = exposition(watched, None)[0].decode()
-        yield from ((name, f"{own},{labels}", value) for name, own, value in SAMPLE.findall(text))
-
-
-SITUATIONS = ("service stopped", "database down", "view refused", "replica gone")
-WATCHED = {"undo-storm": "a:8000", "users-mutex": "a:8000", "healthy-19c": "a:8000"}
-ON_TWO = {**WATCHED, "undo-storm": "b:8000"}
-
-
-def recorded(stage: Stage, situation: str) -> Series:
-    """The demo for a minute and a half, then the situation for a minute."""
-    kept = Scrapes()
-    instances = ON_TWO if situation == "replica gone" else WATCHED
-    for number in range(STOPS + 5):
-        after = number > STOPS
-        for name in instances:
-            if after and situation == "database down" and name == "undo-storm":
-                stage[name].failure = Failure("network", "ORA-12541: no listener", since=0.0, next_attempt=9e9)
-            elif not (after and instances[name] == "b:8000"):
-                stage.refused = {"undo-storm": ("v$latch_children",)} if after and situation == "view refused" else {}
-                stage.poll(name, float(STEP * number))
-        everybody = after and situation == "service stopped"
-        lost = "a:8000" if everybody else "b:8000" if after else ""
-        kept.add(list(scraped(stage, instances, gone=lost)))
-    for name, values in kept.series.items():
-        if name.startswith("up{"):
-            values.append(f"{values[-1]}x60")  # Prometheus goes on asking
-    return kept.series
 
 
 @dataclass(frozen=True)
@@ -158,3 +100,119 @@ def displayed(asked: Sequence[Mapping[str, Any]], folder: Path) -> list[list[dic
     assert done.returncode == 0, done.stderr
     told: list[list[dict[str, str]]] = json.loads(done.stdout)
     return told
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a panel shows of one value: its series or column, the text, and the colour."""
+
+    of: str
+    text: str
+    color: str
+
+
+Look = dict[tuple[str, str], list[Shown]]
+"""Dashboard and panel → what is seen there."""
+
+
+def asked(name: str, target: Json, chosen: Mapping[str, str]) -> str:
+    """A query with its variables filled in: one database on Database, everything elsewhere, unless it is chosen."""
+    text = target["expr"].replace("$__range", "1h").replace("$__rate_interval", "1m")
+    for variable, value in chosen.items():
+        text = text.replace(f"${variable}", value)
+    return filled(text, LOST if name == "latchscope-database" else ".+")
+
+
+def settings(panel: Json, column: str) -> Json:
+    """What holds for one column: the defaults and its own."""
+    own = next((field for name, field in fields(panel) if name == column), {})
+    return {**defaults(panel), **{name: value for name, value in own.items() if not name.startswith("custom.")}}
+
+
+def coloured(panel: Json, column: str) -> bool:
+    """Whether a column of a table has a colour that says something."""
+    own = next((field for name, field in fields(panel) if name == column), {})
+    return bool(own.get("custom.cellOptions", {}).get("type", "").startswith("color"))
+
+
+def requests(panel: Json, found: list[list[Answer]]) -> Iterator[tuple[list[str], Json]]:
+    """What to ask Grafana's code about a panel with these answers, and of which series or columns."""
+    named = [("", one.value) for answer in found for one in answer]
+    painted = {one["matcher"]["options"]: one["properties"] for one in panel["fieldConfig"]["overrides"]}
+    for letter, answer in zip("ABC", found, strict=False):
+        if panel["type"] == "stat" and letter in painted and answer:
+            panel = deepcopy(panel)
+            defaults(panel).update({one["id"]: one["value"] for one in painted[letter]})
+    if panel["type"] in ("stat", "bargauge"):
+        series = [{"name": "", "values": [value]} for _, value in named]
+        yield ["figure"] * max(len(series), 1), {"panel": panel, "series": series}
+        if not series:  # Grafana's data source gives an empty frame or none
+            yield ["figure"], {"panel": panel, "series": [{"name": "", "values": []}]}
+    elif panel["type"] == "state-timeline" and named:
+        yield (
+            [f"band of {one.labels.get('db', '')}" for answer in found for one in answer],
+            {
+                "config": defaults(panel),
+                "series": [{"name": "", "values": [value]} for _, value in named],
+            },
+        )
+    elif panel["type"] == "table":
+        yield from _cells(panel, found)
+
+
+def _cells(panel: Json, found: list[list[Answer]]) -> Iterator[tuple[list[str], Json]]:
+    """The coloured cells of a table: a row for each database, a column for each query, and labels of the first."""
+    organize = next(one["options"] for one in panel["transformations"] if one["id"] == "organize")
+    rows = sorted({one.labels.get("db", "") for answer in found for one in answer})
+    for target, answer in zip(panel["targets"], found, strict=True):
+        column = organize["renameByName"].get(f"Value #{target['refId']}", "Value")
+        if coloured(panel, column) and rows:
+            values = {one.labels.get("db", ""): one.value for one in answer}
+            series = [{"name": column, "values": [values.get(row)]} for row in rows]
+            yield [f"{column} of {row}" for row in rows], {"config": settings(panel, column), "series": series}
+    for label, column in organize["renameByName"].items():
+        texts = [(one.labels["db"], one.labels[label]) for one in found[0] if label in one.labels]
+        if coloured(panel, column) and texts:
+            series = [{"name": column, "values": [text]} for _, text in texts]
+            yield [f"{column} of {row}" for row, _ in texts], {"config": settings(panel, column), "series": series}
+
+
+def look(
+    dashboards: Mapping[str, Json],
+    series: dict[str, list[str]],
+    moments: list[int],
+    grafana: Path,
+    folder: Path,
+    chosen: Mapping[str, str] = MappingProxyType({}),
+    step: int = STEP,
+) -> dict[int, Look]:
+    """What every panel shows at each moment. A graph is there with its lines, which have no severity's colour."""
+    places = [(name, panel) for name, dashboard in dashboards.items() for panel in panels(dashboard)]
+    exprs = [asked(name, target, chosen) for name, panel in places for target in panel["targets"]]
+    got = answers(series, exprs, moments, folder, step)
+    seen: dict[int, Look] = {moment: {} for moment in moments}
+    waiting: list[tuple[list[Shown], list[str], dict[str, Any]]] = []
+    for moment in moments:
+        for name, panel in places:
+            found = [got[asked(name, target, chosen), moment] for target in panel["targets"]]
+            shown = seen[moment].setdefault((name.removeprefix("latchscope-"), panel["title"]), [])
+            if panel["type"] == "timeseries":
+                shown += [Shown("line", f"{one.value:.4g}", "line") for answer in found for one in answer]
+            waiting += [(shown, of, request) for of, request in requests(panel, found)]
+    for (shown, of, _), told in zip(waiting, displayed([request for *_, request in waiting], grafana), strict=True):
+        shown += [Shown(name, one["text"], one["color"]) for name, one in zip(of, told, strict=True)]
+    for moment in moments:
+        for (name, title), shown in seen[moment].items():
+            kind = next(panel for board, panel in places if board.endswith(name) and panel["title"] == title)
+            if kind["type"] == "bargauge":
+                shown[:] = [one if one.text == "no data" else Shown("bar", one.text, "line") for one in shown]
+    return seen
+
+
+def with_color(seen: Look, color: str, board: str = "") -> set[tuple[str, str]]:
+    """The panels that show something in a colour."""
+    return {
+        place
+        for place, shown in seen.items()
+        if place[0].startswith(board) and any(one.color == color for one in shown)
+    }

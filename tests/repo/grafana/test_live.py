@@ -9,7 +9,7 @@ import yaml
 
 from tests.ports import free_port
 from tests.repo.grafana.dashboards import DASHBOARDS, RECORDING, Json, filled, panels, variables, visible
-from tests.repo.processes import eventually, fetch, fetch_json, need, running
+from tests.repo.processes import eventually, fetch_json, monitor
 from tests.started import Started
 
 pytestmark = pytest.mark.slow
@@ -41,9 +41,8 @@ SHOWN_BY = {
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a Prometheus that scrapes latchscope with the scripted databases and one that cannot be reached."""
-    program = need("prometheus", "prometheus")
     folder = tmp_path_factory.mktemp("prometheus")
-    port, own, closed = free_port(), free_port(), free_port()
+    port, closed = free_port(), free_port()
     fleet = [
         {"name": name, "dsn": f"demo:{name}", "interval": 2, **({"cluster": "shop"} if "sequence" in name else {})}
         for name in SCRIPTED
@@ -59,15 +58,10 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         (folder / rules.name).write_text(text, "utf-8")
     configured = {"global": every, "scrape_configs": [scrape], "rule_files": [rules.name for rules in RECORDING]}
     (folder / "prometheus.yml").write_text(yaml.safe_dump(configured), "utf-8")
-    watcher = [program, f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data"]
-    watcher += [f"--web.listen-address=127.0.0.1:{own}"]
-    with running(watcher, folder / "prometheus.log"):
-        serve = Started(
-            "-m", "service", "serve", "--config", str(folder / "latchscope.yaml"), errors=folder / "latchscope.log"
-        )
+    with monitor("prometheus", folder, free_port()) as address:
+        config, log = folder / "latchscope.yaml", folder / "latchscope.log"
+        serve = Started("-m", "service", "serve", "--config", str(config), errors=log)
         try:
-            address = f"http://127.0.0.1:{own}"
-            eventually(lambda: fetch(f"{address}/-/ready")[0] == 200 or None, (folder / "prometheus.log").read_text)
             yield address
         finally:
             serve.terminate()

@@ -4,19 +4,19 @@ Beside the database in the state stand a healthy one with the same name in anoth
 name. A real promtool evaluates the shipped rules and every query; Grafana's own code says the text and the colour.
 """
 
+import shutil
+import subprocess
 from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from tests.repo.grafana.dashboards import DASHBOARDS, panels
-from tests.repo.grafana.display import defaults
-from tests.repo.grafana.figures import OF_THE_PROCESS, STEP, Series
-from tests.repo.grafana.test_absence import LOST as BAD
-from tests.repo.grafana.test_absence import Look, grafana, look
+from tests.repo.grafana.dashboards import DASHBOARDS, HOME, panels
+from tests.repo.grafana.display import OVER_FIVE_MINUTES, defaults
+from tests.repo.grafana.figures import LOST, OF_THE_PROCESS, STEP, Look, Series, look, with_color
+from tests.repo.processes import need
 
-__all__ = ["grafana"]
 pytestmark = pytest.mark.slow
 
 BEGINS = 1800
@@ -90,6 +90,13 @@ SPEAKS = {
     "Views that can be read": "views",
 }  # fmt: skip
 """Panel → what it vouches for with green or 0. Few that answer are nothing good."""
+ANSWERS = {"fleet": {"Down", "Databases"}, "health": {"Down", "Databases that answer"}}
+ALARMS = {
+    "unreachable": ANSWERS,
+    "latchscope dead": ANSWERS | {"health": {"Down", "Databases that answer", "Gone"}},
+    "lost grants in a storm": {"health": {"Views lost", "Views that can be read"}},
+}
+"""State → the panels that are red in its first minute."""
 COLUMNS = {"Up": "answers"}
 """Column that speaks of something else than its table."""
 OTHER = "healthy-19c"
@@ -109,8 +116,8 @@ def scraped(state: str, step: int, *, labelled: bool, at_once: bool) -> Series:
         made[f"{metric}{{{','.join(each for each in (own.removesuffix('}'), labels) if each)}}}"] = samples
 
     for db, place, figures in (
-        (BAD, "test", of),
-        *([(BAD, "prod", HEALTHY)] if labelled else []),
+        (LOST, "test", of),
+        *([(LOST, "prod", HEALTHY)] if labelled else []),
         (OTHER, "prod", HEALTHY),
     ):
         labels = f'db="{db}",job="latchscope",instance="{place}:8000"{env[place]}'
@@ -130,7 +137,7 @@ def seen_wrongly(seen: Look, bad: frozenset[str], after: int) -> Iterator[str]:
         for one in shown:
             _, _, of = one.of.partition(" of ")
             column = one.of.split(" of ")[0]
-            if of and of != BAD and board != "database":
+            if of and of != LOST and board != "database":
                 continue
             # A mean over five minutes goes on for five minutes.
             line = "answers" if board == "database" and after > 5 * MINUTE else ""
@@ -139,8 +146,29 @@ def seen_wrongly(seen: Look, bad: frozenset[str], after: int) -> Iterator[str]:
                 yield f"{board} / {title}: {one.of} says {one.text!r} in {one.color}"
 
 
+@pytest.fixture(scope="module")
+def grafana(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Grafana's own `@grafana/data`, outside the checkout."""
+    need("node", "nodejs")
+    need("promtool", "prometheus")
+    npm = need("npm", "npm")
+    folder = tmp_path_factory.mktemp("display") / "display"
+    shutil.copytree(HOME / "display", folder, ignore=shutil.ignore_patterns("node_modules"))
+    command = [npm, "ci", "--prefer-offline", "--ignore-scripts", "--no-bin-links"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+WINDOWED = {
+    (name.removeprefix("latchscope-"), panel["title"])
+    for name, dashboard in DASHBOARDS.items()
+    for panel in panels(dashboard)
+    if any("[" in target["expr"] or OVER_FIVE_MINUTES.search(target["expr"]) for target in panel["targets"])
+}
+"""The graphs that look back: they go on for as long after the end of a service."""
 CHOICES: Mapping[str, tuple[bool, Mapping[str, str]]] = {
-    "no labels": (False, {"db": BAD}),
+    "no labels": (False, {"db": LOST}),
     "All": (True, {}),
     "one environment": (True, {"env": "test"}),
     "the other environment": (True, {"env": "prod"}),
@@ -167,6 +195,12 @@ def test_nothing_is_green_or_zero_where_it_is_not_known_to_be_good(
         if problems := [one.color for one in seen["fleet", "Problems"] if one.text == "1"]:
             assert problems == ["orange" if state == "warning" else "red"]
         assert list(seen_wrongly(seen, bad, moment - BEGINS)) == [], f"{moment - BEGINS} s after the begin"
+        if moment == BEGINS + MINUTE and choice in ("no labels", "one environment"):
+            red = {board: {title for _, title in with_color(seen, "red", board)} for board in ("fleet", "health")}
+            assert [board for board, titles in ALARMS.get(state, {}).items() if not titles <= red[board]] == [], red
+        if state == "latchscope dead" and choice == "no labels":
+            lines = {place for place, shown in seen.items() if any(one.of == "line" for one in shown)}
+            assert lines <= WINDOWED, "a line goes on after the end of the service"
         if not bad:
             figures = {title for (_, title), shown in seen.items() if any(one.color == "green" for one in shown)}
             # Of a database that left the configuration nothing is known, and the others are not chosen.

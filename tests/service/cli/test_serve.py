@@ -30,7 +30,7 @@ from tests.oracle_standin.server import Listener
 from tests.ports import free_port
 from tests.service.running import Running, answering
 from tests.service.stage import AtOnce, Client
-from tests.service.standin import becomes, fleet
+from tests.service.standin import becomes, hanging
 from tests.started import Started
 
 NAMES = ("undo-storm", "parse-storm")
@@ -193,7 +193,7 @@ def test_service_ends_although_its_store_never_would(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_service_with_hung_databases_ends_in_order(tmp_path: Path) -> None:
-    with Listener(fleet(5, 5)) as listener, serving(tmp_path, listener) as running:
+    with Listener(hanging()) as listener, serving(tmp_path, listener) as running:
         becomes(lambda: all(each.counters.connections for each in listener.services.values()), "each has been tried")
         running.stop()
         assert running.process.returncode == 0

@@ -41,7 +41,7 @@ def test_markdown_is_a_page_with_a_table_for_each_kind_and_every_text() -> None:
     listed = told("list", "--format", "markdown")
     tables, _, shown = listed.partition("\n## The texts\n")
     assert tables.startswith("# ") and tables.count("\n### ") == len(KINDS)
-    assert sum(line.startswith("| `") for line in tables.splitlines()) == len(statements())
+    assert all(tables.count(f"\n| {one.hash} | {one.sql_id} | ") == 1 for one in statements())
     for one in statements():
         assert one.text in shown.partition(f"**`{one.hash}`** ")[2].split("```")[1], one.name
 

@@ -257,18 +257,6 @@ def test_whole_text_markdown_and_html_have_the_queries_and_what_they_touch() -> 
     assert '<h2 id="lc' in page
 
 
-def test_json_has_the_group() -> None:
-    (group,) = json.loads(library().diagnosis.model_dump_json())["library_cache"]["groups"]
-    assert (group["namespace"], group["sessions"], group["handle"]) == (127, 90, HANDLE)
-    assert group["username"] == {"name": "APP1", "sessions": 90}
-
-
-def test_name_that_is_html_or_markdown_stays_text() -> None:
-    hostile = library("<b>|x")
-    assert "<b>|x" not in as_html(InputResults([hostile], [], [], 1))
-    assert "of &lt;b>" in as_markdown([hostile]) and "<b>|x" not in as_markdown([hostile])
-
-
 def test_few_short_waits_stay_in_the_json() -> None:
     few = library(sessions=2)
     assert "Library cache waits" not in as_text([few], verbose=True)

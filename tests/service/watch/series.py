@@ -25,6 +25,8 @@ WAITS = ("v$latch", "v$latch_children", "v$latch_misses", "v$mutex_sleep", "v$sy
 """Views in which a storm shows: what is in them grows with it."""
 EVENTS = ("latch: row cache objects", "row cache mutex", "row cache objects")
 FACTORS = {"grade": (0.12, 6.0), "cost": (0.45, 1.6), "over": (0.001, 0.001)}
+RISE = {"rise": (30.0, 3000.0)}
+"""Of what waited next to nothing."""
 KINDS = (*FACTORS, "second cache", "hang", "end of a hang", "restart", "lost view", "new view", "new row", "one cell")
 
 
@@ -99,7 +101,7 @@ class Series:
         if self.kind == "second cache":  # another child or place sleeps as much as all others
             coldest = min(grown, key=lambda each: grown[each]) == key and view in ("v$latch_children", "v$mutex_sleep")
             return own + max(sum(grown.values()), 0.0) * (coldest or 0.4 * (key[0] in EVENTS))
-        return own * FACTORS.get(self.kind, (1.0, 1.0))[self.larger]
+        return own * (FACTORS | RISE).get(self.kind, (1.0, 1.0))[self.larger]
 
     def _waiting(self, rows: list[dict[str, Value]]) -> list[dict[str, Value]]:
         """Sessions that wait now, each in a wait of its own, and those that hang."""

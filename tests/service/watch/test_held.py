@@ -4,12 +4,14 @@ from random import Random
 
 import pytest
 
+from rules.engine import examine
+from rules.model import Severity
 from service.state.board import Published
 from tests.second.feed import snapshots
 from tests.second.instances import COUNT, draw
 from tests.service.watch.series import KINDS, Series, Watch, differences
 from tests.truth.generate import case
-from tests.truth.plan import seeds
+from tests.truth.plan import seeds, setting_of
 
 SEED, SERIES, TOGETHER = 70, 1100, 4
 DRAWN = Random(SEED).sample(range(SERIES), SERIES // 20)
@@ -62,3 +64,26 @@ def test_change_within_a_held_minute_is_told_as_if_each_poll_judged(drawn: list[
 def test_most_changes_of_the_draw_meet_a_held_verdict() -> None:
     few = DRAWN[:TOGETHER]
     assert sum(compared(number)[1] for number in few) >= len(few) / 2
+
+
+FINE = ("healthy", "look-alike")
+
+
+@pytest.mark.parametrize("every", [100, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("noise", [0.0, 0.1, 0.3])
+def test_gate_is_shut_only_where_a_judgement_finds_nothing(noise: float, every: int) -> None:
+    drawn = [seed for seed in seeds() if seed % (every if setting_of(seed).kind in FINE else 5 * every) == 0]
+    shut = 0
+    for seed in drawn:
+        generated, watch = case(seed), Watch(False)
+        one = Series(generated.begin, generated.end, "rise", Random(seed), noise)
+        one.at = 3
+        for _ in range(5):
+            one.go_on()
+            published = watch.poll(one)
+            if published.examined.gated:
+                assert published.delta is not None
+                judged, shut = examine(published.delta).verdict, shut + 1
+                assert judged.severity is published.verdict.severity is Severity.INFO, seed
+                assert judged.impact == published.examined.impact == published.verdict.impact, seed
+    assert shut >= len(drawn) / 5
