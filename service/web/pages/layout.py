@@ -55,7 +55,7 @@ from service.render.parts import CLOSE, OF_A_FINDING, of_each_instance, on_platf
 from service.state.board import Board, MonitoredDatabase
 from service.state.episodes import in_words
 from service.state.window import PRESETS, BadWindow, iso
-from service.store.engine import STORE_ERRORS
+from service.store.engine import DATABASE_ERROR
 from service.web.access import SESSION, Access, AccessRule
 from service.web.api.common import TYPES
 from service.web.charts import sparklines
@@ -274,7 +274,7 @@ class PageRoute(APIRoute):
                 return no_database(request, db, error.watched)
             except BadWindow as error:
                 return refused(request, db, 422, str(error))
-            except STORE_ERRORS:
+            except DATABASE_ERROR:
                 return refused(request, db, 503, GONE)
 
         return answer_or_refuse
