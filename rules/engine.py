@@ -148,7 +148,7 @@ class Examination:
 
     @property
     def told(self) -> Diagnosis:
-        """The verdict. While the gate stays shut that of an earlier poll, which finds the same, until somebody asks."""
+        """The verdict. While the gate stays shut it is that of an earlier poll, which finds the same, until somebody asks."""
         return self.judged if self.gated else self.verdict
 
     @property
