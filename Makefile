@@ -64,8 +64,10 @@ format: .venv/.ready  ## format and fix the code with ruff
 	$(RUN) ruff format .
 	$(RUN) ruff check --fix .
 
-docs: .venv/.ready  ## write the parts of the documents that follow from code
-	$(RUN) python -m docs.build
+# Those of kubernetes are made from those of prometheus. Each line that is printed is a file that changed.
+docs: .venv/.ready  ## write what follows from code: parts of the documents, rules, dashboards; prints each file that changes
+	@$(RUN) python -m docs.build
+	@for of in prometheus kubernetes grafana; do $(RUN) python dashboards/$$of/build.py || exit; done
 
 site: .venv/.ready  ## the documentation, which the service serves under /docs/; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build

@@ -70,9 +70,10 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         path = ROOT / "tests" / "golden" / name
         if request.config.getoption("--renew-golden", default=False):
             path.write_text(text, encoding="utf-8")
-        assert path.is_file(), f"no {path}; run `pytest FILE --renew-golden`"
+        way_out = f"run `.venv/bin/pytest {request.path.relative_to(ROOT)} --renew-golden` and read the difference"
+        assert path.is_file(), f"tests/golden/{name} is not there; {way_out}"
         kept = path.read_text(encoding="utf-8")
-        assert text == kept, f"{name} changed; if it should, run `pytest FILE --renew-golden`"
+        assert text == kept, f"tests/golden/{name} changed; if it should, {way_out}"
 
     return compare
 

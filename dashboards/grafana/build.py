@@ -7,6 +7,7 @@ tree to this, and the labels to the list of dashboards/prometheus/build.py.
 """
 
 import argparse
+import os
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -47,7 +48,7 @@ def _written(dashboard: Json, labels: Sequence[str]) -> str:
 
 
 def main() -> None:
-    """Write the files."""
+    """Write each file that is not as it should be, and print its name."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--address", default=ADDRESS, help="where people reach latchscope's own pages")
     parser.add_argument("--labels", default=",".join(TARGET_LABELS), help="target labels that the rules keep")
@@ -55,7 +56,10 @@ def main() -> None:
     given = parser.parse_args()
     labels = [name.strip() for name in given.labels.split(",") if name.strip()]
     for name, text in texts(given.address.rstrip("/"), labels).items():
-        (given.output / name).write_text(text, encoding="utf-8")
+        path = given.output / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            print(os.path.relpath(path))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ The base has them as a resource, the chart as a file that its template takes in;
 folder. The rules themselves stay in one place. A test compares.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -29,11 +30,14 @@ def groups(path: Path, indent: str) -> str:
 
 
 def main(folder: Path | None) -> None:
-    """Write both files: into a folder, or where they belong."""
+    """Write both files, and print the name of each that changes: into a folder, or where they belong."""
     head = WRITTEN.format(names=", ".join(FILES))
     for target, above, indent in ((HOME / "prometheusrule.yaml", RESOURCE, "  "), (CHART, "groups:\n", "")):
         text = head + above + "".join(groups(RULES / name, indent) for name in FILES)
-        (folder / target.name if folder else target).write_text(text, encoding="utf-8")
+        path = folder / target.name if folder else target
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            print(os.path.relpath(path))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ the labels that every rule keeps. A test holds the files in the tree to this.
 """
 
 import argparse
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -94,7 +95,7 @@ def texts(
 
 
 def main() -> None:
-    """Write the files."""
+    """Write each file that is not as it should be, and print its name."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--address", default=ADDRESS, help="where people reach latchscope's own pages")
     parser.add_argument("--runbooks", help="where people read the runbooks, also while latchscope is down")
@@ -103,7 +104,10 @@ def main() -> None:
     given = parser.parse_args()
     labels = [label.strip() for label in given.labels.split(",") if label.strip()]
     for name, text in texts(given.address, labels, given.runbooks).items():
-        (given.output / name).write_text(text, encoding="utf-8")
+        path = given.output / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            print(os.path.relpath(path))
 
 
 if __name__ == "__main__":

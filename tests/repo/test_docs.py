@@ -67,8 +67,12 @@ def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stage]:
 
 
 def test_generated_parts_are_fresh() -> None:
-    stale = [path.name for path, text in build.texts().items() if path.read_text(encoding="utf-8") != text]
-    assert stale == [], "run `make docs`"
+    stale = [
+        str(path.relative_to(ROOT))
+        for path, text in build.texts().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    assert stale == [], f"{', '.join(stale)}: not as the code says; run `make docs`"
 
 
 # reports.md

@@ -158,7 +158,7 @@ def test_prometheus_rule_holds_the_rules_of_prometheus(tmp_path: Path) -> None:
     subprocess.run([sys.executable, str(HOME / "build.py"), str(tmp_path)], check=True)
     for kept in (HOME / "prometheusrule.yaml", ROOT / "dashboards/helm/latchscope/files/rules.yaml"):
         made = (tmp_path / kept.name).read_text("utf-8")
-        assert made == kept.read_text("utf-8"), "run `python dashboards/kubernetes/build.py`"
+        assert made == kept.read_text("utf-8"), f"{kept.relative_to(ROOT)} is not as its template says: run `make docs`"
 
 
 def test_prometheus_accepts_the_rules_as_one_file(tmp_path: Path) -> None:
