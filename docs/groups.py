@@ -7,7 +7,7 @@ from textwrap import indent
 import sqlglot
 from sqlglot import exp
 
-from collectors.registry import collectors
+from collectors.registry import BadCollector, collectors
 from collectors.release import parts, text_for
 
 COUNTERS: tuple[str, ...] = (
@@ -56,7 +56,7 @@ def statements(root: Path) -> dict[Path, str]:
 
 
 def _statement(group: str, texts: Mapping[str, str]) -> str:
-    given = {view: _columns(text) for view, text in texts.items()}
+    given = {view: _columns(view, text) for view, text in texts.items()}
     most_texts = max(sum(name in TEXTS for name in names) for names in given.values())
     most_numbers = max(sum(name not in TEXTS for name in names) for names in given.values())
     slots = [
@@ -71,8 +71,13 @@ def _statement(group: str, texts: Mapping[str, str]) -> str:
     return f"select /* latchscope {group} */ {_wrapped(['of_view', *slots])}\n  from (\n{indent(united, ' ' * 6)}\n)\n"
 
 
-def _columns(text: str) -> list[str]:
-    return [one.alias_or_name.lower() for one in sqlglot.parse_one(text, read="oracle").assert_is(exp.Query).selects]
+def _columns(view: str, text: str) -> list[str]:
+    selects = sqlglot.parse_one(text, read="oracle").assert_is(exp.Query).selects
+    if isinstance(selects[0].unalias(), exp.Literal):
+        raise BadCollector(
+            f"{view}: its first column is a constant, which in a group is the name of a view; put it last"
+        )
+    return [one.alias_or_name.lower() for one in selects]
 
 
 def _cells(view: str, names: list[str], slots: list[str], *, first: bool) -> str:

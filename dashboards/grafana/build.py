@@ -7,8 +7,8 @@ tree to this, and the labels to the list of dashboards/prometheus/build.py.
 """
 
 import argparse
-import os
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 HOME = Path(__file__).parent
 CHART = HOME.parent / "helm" / "latchscope" / "files" / "rules.yaml"
-RULES = HOME.parent / "prometheus"
 WRITTEN = "# Written by dashboards/kubernetes/build.py from dashboards/prometheus/{names}; change it there.\n"
 RESOURCE = """\
 apiVersion: monitoring.coreos.com/v1
@@ -33,7 +32,7 @@ def main(folder: Path | None) -> None:
     """Write both files, and print the name of each that changes: into a folder, or where they belong."""
     head = WRITTEN.format(names=", ".join(FILES))
     for target, above, indent in ((HOME / "prometheusrule.yaml", RESOURCE, "  "), (CHART, "groups:\n", "")):
-        text = head + above + "".join(groups(RULES / name, indent) for name in FILES)
+        text = head + above + "".join(groups(HOME.parent / "prometheus" / name, indent) for name in FILES)
         path = folder / target.name if folder else target
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")

@@ -37,7 +37,6 @@ SYMPTOMS = {
     "result-cache": "ResultCacheLatchWaits",
 }
 """Surface → the alerts on its waits, which only a cause that can show there holds back."""
-
 WITHOUT_FIGURES = (
     "LatchscopeDatabaseDown|LatchscopeMostDatabasesDown|LatchscopeDataStale|LatchscopeLoginStopped|LatchscopeDatabaseUnwatched|"
     "LatchscopeReplicaDown"

@@ -6,6 +6,7 @@ A ceiling may fall in any commit. Whoever raises one writes the reason beside it
 import ast
 import re
 import subprocess
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -213,13 +214,15 @@ def over() -> list[str]:
     ]
 
 
-def main() -> None:
-    """Print what is, the ceiling and the aim."""
+def main() -> int:
+    """Print what is, the ceiling and the aim. The exit code is 1 if a figure is over its ceiling."""
     print(f"{'what':<42}{'now':>10}{'ceiling':>10}{'aim':>10}")
     for ceiling in CEILINGS:
-        aim = "–" if ceiling.aim is None else f"{ceiling.aim:,}"
-        print(f"{ceiling.what:<42}{ceiling.count():>10,}{ceiling.most:>10,}{aim:>10}  {ceiling.reason}".rstrip())
+        aim, count = "–" if ceiling.aim is None else f"{ceiling.aim:,}", ceiling.count()
+        note = f"OVER by {round(count - ceiling.most, 1):,}" if count > ceiling.most else ceiling.reason
+        print(f"{ceiling.what:<42}{count:>10,}{ceiling.most:>10,}{aim:>10}  {note}".rstrip())
+    return bool(over())
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -119,7 +119,7 @@ def _overlaid(
 
 
 def complaints(told: Told, got: Diagnosis) -> list[str]:
-    """What the Diagnosis of a case has wrong; empty if all is well."""
+    """What the Diagnosis of a case has wrong, a line for each with the file and the case; empty if all is well."""
     wanted = told.case.expect
     verdict, details = verdict_of(got, told.cause)
     wrong = [f"{told.cause} is {verdict} ({details}), not {wanted.verdict}"] if verdict != wanted.verdict else []
@@ -129,9 +129,13 @@ def complaints(told: Told, got: Diagnosis) -> list[str]:
             wrong.append(f"{name} is {details.get(name)}, not {expected}")
     for finding in got.findings:
         if finding.severity is not Severity.INFO and finding.cause not in (told.cause, *told.case.also):
-            wrong.append(f"{finding.cause} is found as well, {finding.severity}")
+            wrong.append(
+                f"{finding.cause} is found as well, {finding.severity}; if both are true, write `also: [{finding.cause}]` "
+                f"in the case, else a relation in rules/causes/{told.cause}.yaml or {finding.cause}.yaml"
+            )
     missing = set(told.case.candidates) - {one.cause for one in got.candidates}
-    return wrong + [f"{name} is not offered to check" for name in sorted(missing)]
+    wrong += [f"{name} is not offered to check" for name in sorted(missing)]
+    return [f"rules/causes/{told.cause}.cases.yaml: {told.case.case!r}: {each}" for each in wrong]
 
 
 def verdict_of(diagnosis: Diagnosis, cause: str) -> tuple[str, Mapping[str, Any]]:

@@ -30,9 +30,12 @@ LOOK_ALIKES = {name for name, cause in catalogue().items() if cause.drags}
 
 @pytest.mark.parametrize("cause", sorted({told.cause for told in CASES}))
 def test_catalogue_judges_every_case_as_expected_and_each_cause_once(cause: str) -> None:
-    for told in (told for told in CASES if told.cause == cause):
+    of_it = [told for told in CASES if told.cause == cause]
+    wrong = [each for told in of_it for each in complaints(told, diagnosis_of_case(str(told)))]
+    if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)
+    for told in of_it:
         got = diagnosis_of_case(str(told))
-        assert complaints(told, got) == [], told
         if cause in LOOK_ALIKES and told.case.expect.verdict == "found":
             loud = [one.cause for one in got.findings if one.severity is not Severity.INFO]
             beside = [one for one in told.case.also if one not in LOOK_ALIKES]
@@ -44,14 +47,16 @@ def test_catalogue_judges_every_case_as_expected_and_each_cause_once(cause: str)
 def test_every_judged_cause_has_a_cases_file_and_a_handbook_cause_may_have_one() -> None:
     files = {path.name.removesuffix(".cases.yaml") for path in HOME.glob("*.cases.yaml")}
     assert files == {told.cause for told in CASES}
-    assert set(JUDGED) <= files <= set(catalogue())
+    for cause in (set(JUDGED) - files) | (files - set(catalogue())):
+        pytest.fail(f"rules/causes/{cause}.yaml and {cause}.cases.yaml belong together; write the one that is missing")
 
 
 def test_cause_has_a_case_that_is_found_and_one_that_is_ruled_out_or_is_offered_and_is_not() -> None:
     for cause in {told.cause for told in CASES}:
         verdicts = {told.case.expect.verdict for told in CASES if told.cause == cause}
         wanted = {"found", "ruled_out"} if cause in JUDGED else {"offered", "not_offered"}
-        assert wanted <= verdicts, cause
+        lacking = ", ".join(sorted(wanted - verdicts))
+        assert not lacking, f"rules/causes/{cause}.cases.yaml: no case expects {lacking}; add one"
 
 
 def without_each_condition() -> Iterator[tuple[str, Cause, str]]:
@@ -94,7 +99,9 @@ def test_cases_notice_a_missing_condition(name: str) -> None:
     likely_first = chain(unlike, (told for told in of_its_own if alike(told, mutant)), others)
     judged_otherwise = (told for told in likely_first if not judged_alike(told, mutant))
     noticed = (complaints(told, diagnose(delta_of_case(str(told)), causes)) for told in judged_otherwise)
-    assert any(noticed), f"no case needs it: {name}"
+    if not any(noticed):
+        way_out = "remove the condition, or add a case that stays quiet only because of it"
+        pytest.fail(f"rules/causes/{mutant.id}.cases.yaml: no case fails for {name}; {way_out}", pytrace=False)
 
 
 def alike(told: Told, mutant: Cause) -> bool:
