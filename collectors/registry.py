@@ -61,7 +61,7 @@ def check(collector: Collector) -> None:
         raise BadCollector(f"{collector.view} declares column {repeated} twice")
     if not collector.key:
         raise BadCollector(
-            f"{collector.view} has no key column; declare one as ColumnKind.KEY, or select a constant as one, last"
+            f"{collector.view} has no key column; make one ColumnKind.KEY, or select a constant key last"
         )
     if (collector.once or collector.every_seconds) and any(c.kind is ColumnKind.COUNTER for c in collector.columns):
         raise BadCollector(f"{collector.view} is carried over and has a counter, which would seem to stand still")

@@ -208,16 +208,14 @@ def test_alert_is_proven_to_fire_to_stay_quiet_and_to_resolve(alert: str) -> Non
             quiet.append(group["name"])
         if any(moments) and not moments[0] and not moments[-1]:
             resolved.append(group["name"])
-    lacking = [f"a moment at which it fires as {severity}" for severity in sorted(severities - fired)]
-    lacking += [f"one that fires as {severity}, which alerts.yml has not" for severity in sorted(fired - severities)]
-    lacking += (
-        [] if quiet else [f'a test whose name holds "{alert}" with a look-alike, and `exp_alerts: []` at every moment']
+    assert fired <= severities, (
+        f"{alert} fires in a test as {sorted(fired - severities)}, which alerts.yml does not know"
     )
-    lacking += [] if resolved else ["a test with `exp_alerts: []` first, then an alert, and `exp_alerts: []` last"]
-    if lacking:
-        pytest.fail(
-            f"{alert}: {' or '.join(TEST_FILES)} of dashboards/prometheus lack {'; '.join(lacking)}", pytrace=False
-        )
+    forms = {f"a moment at which it fires as {severity}": severity in fired for severity in sorted(severities)}
+    forms[f'a test with "{alert}" in its name, a look-alike, and `exp_alerts: []` at every moment'] = bool(quiet)
+    forms["a test with `exp_alerts: []` at its first and last moment and an alert between"] = bool(resolved)
+    if lacking := "; ".join(form for form, found in forms.items() if not found):
+        pytest.fail(f"{alert}: {' or '.join(TEST_FILES)} in dashboards/prometheus needs {lacking}", pytrace=False)
 
 
 def test_finding_alert_fires_before_its_symptoms_lasts_until_they_end_and_no_longer_than_eight_minutes() -> None:

@@ -122,7 +122,8 @@ def complaints(told: Told, got: Diagnosis) -> list[str]:
     """What the Diagnosis of a case has wrong, a line for each with the file and the case; empty if all is well."""
     wanted = told.case.expect
     verdict, details = verdict_of(got, told.cause)
-    wrong = [f"{told.cause} is {verdict} ({details}), not {wanted.verdict}"] if verdict != wanted.verdict else []
+    why = ", ".join(f"{name} {value}" for name, value in details.items())
+    wrong = [f"{told.cause} is {verdict} ({why}), not {wanted.verdict}"] if verdict != wanted.verdict else []
     for name in ("severity", "confidence", "cache", "by"):
         expected = getattr(wanted, name)
         if expected is not None and verdict == wanted.verdict and details.get(name) != expected:
