@@ -215,7 +215,7 @@ def test_alert_is_proven_to_fire_to_stay_quiet_and_to_resolve(alert: str) -> Non
     forms[f'a test with "{alert}" in its name, a look-alike, and `exp_alerts: []` at every moment'] = bool(quiet)
     forms["a test with `exp_alerts: []` at its first and last moment and an alert between"] = bool(resolved)
     if lacking := "; ".join(form for form, found in forms.items() if not found):
-        pytest.fail(f"{alert}: {' or '.join(TEST_FILES)} in dashboards/prometheus needs {lacking}", pytrace=False)
+        pytest.fail(f"{alert}: dashboards/prometheus/*.test.yml lack {lacking}", pytrace=False)
 
 
 def test_finding_alert_fires_before_its_symptoms_lasts_until_they_end_and_no_longer_than_eight_minutes() -> None:
