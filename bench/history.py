@@ -26,7 +26,7 @@ from service.history.comparison import ComparedWindows, comparison
 from service.history.curves import time_series
 from service.history.differences import differences
 from service.state.board import MonitoredDatabase
-from service.state.window import Window
+from service.state.time_window import Window
 from service.store.record import CompleteDiagnoses, IngestRecord, KeptSnapshots, record_of
 from service.store.repository import Repository
 from service.store.rows import batched

@@ -20,7 +20,7 @@ class ViewRefused(StatementError):
 
 
 class UnlistedStatement(StatementError):
-    """The text is not on the bill of SQL, so it was not sent. Only latchscope itself can send texts: this is a defect of it."""
+    """The text is not on the list of SQL, so it was not sent. Only latchscope itself can send texts: this is a defect of it."""
 
 
 class TooLarge(StatementError):

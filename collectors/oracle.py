@@ -14,7 +14,6 @@ from weakref import WeakKeyDictionary
 
 import oracledb
 
-from collectors.bill import MOST_BYTES, rows_at_most, texts
 from collectors.deadline import (
     CONNECT_SECONDS,
     LOOK_SECONDS,
@@ -42,6 +41,7 @@ from collectors.model import Binds, Value
 from collectors.ondemand.blockers import of_look
 from collectors.poll import Answer
 from collectors.registry import collectors
+from collectors.sql_list import MOST_BYTES, rows_at_most, texts
 
 T = TypeVar("T")
 Opened: TypeAlias = tuple[SessionCalls, oracledb.Connection]
@@ -120,7 +120,7 @@ def prepare(mode: Literal["thin", "thick"], client: Path | None = None) -> None:
 class OracleConnection:
     """One session on a real database; see Connection. Every call has a deadline.
 
-    It sends the texts in `accepted` and no other: by default those of `collectors.bill`, which has no confirming queries.
+    It sends the texts in `accepted` and no other: by default those of `collectors.sql_list`, which has no confirming queries.
     """
 
     def __init__(
@@ -183,10 +183,10 @@ class OracleConnection:
         return version
 
     def query(self, sql: str, binds: Binds) -> Answer:
-        """Run a statement of the bill; see Connection. Raises UnlistedStatement for any other text, which is not sent."""
+        """Run a statement of the list; see Connection. Raises UnlistedStatement for any other text, which is not sent."""
         if sql not in self._accepted:
             raise UnlistedStatement(
-                "not sent, for it is not on the bill of SQL (`latchscope sql list` prints it); please report this text: "
+                "not sent, for it is not on the list of SQL (`latchscope sql list` prints it); please report this text: "
                 f"{' '.join(sql.split())[:100]!r}"
             )
         if self._in_doubt and not self._answers():

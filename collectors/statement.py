@@ -21,7 +21,7 @@ _SQL_ID = "0123456789abcdfghjkmnpqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One text of the bill. The comment that marks it is part of the text."""
+    """One text of the list. The comment that marks it is part of the text."""
 
     kind: StatementKind
     name: str

@@ -17,8 +17,8 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from docs import licences
-from service.bill import statements
 from service.cli.scripts import as_markdown
+from service.sql_list import statements
 from service.successors import successors
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,7 +13,7 @@ from rules.contradictions import db_time_is_sound
 from rules.latch import LatchStatistics, latch_statistics, misplaced_latch_wait, ratio
 from rules.model import Impact, Known, Severity, SignalValue, Surface, Unknown, worst
 from rules.samples import LATCH_EVENT, MetWaiting, SampledWaiters, Samples, cache_namer, crowd_of, met_waiting
-from rules.waiting import WaitingLook, hanging, look_of
+from rules.waiting_sessions import WaitingLook, hanging, look_of
 from rules.waits import (
     IDLE_SESSIONS,
     ROW_CACHE_SURFACES,

@@ -20,7 +20,7 @@ from rules.model import (
     Trouble,
     worst,
 )
-from rules.waiting import WAITING_SESSIONS, hanging
+from rules.waiting_sessions import WAITING_SESSIONS, hanging
 from rules.waits import (
     IDLE_SESSIONS,
     NOTICEABLE_SHARE,

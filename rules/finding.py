@@ -16,7 +16,7 @@ from rules.judge import SAMPLED_SIGNALS, Hypothesis, Outcome, nearest_bound
 from rules.model import CacheRef, Confidence, Evidence, Finding, Identity, Severity
 from rules.remedy import RemedyStep, paragraph, risks
 from rules.signals import SIGNALS, Subject
-from rules.waiting import hanging, most_waited_for
+from rules.waiting_sessions import hanging, most_waited_for
 from rules.waits import severity_of
 
 LOOK_SIGNAL = "longest_wait_seconds"

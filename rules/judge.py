@@ -24,7 +24,7 @@ from rules.formatting import against_bound, within
 from rules.library_cache import LIBRARY_CACHE_SESSIONS
 from rules.model import ConditionRole, Finding, Impact, NearestBound, RuledOut, Severity, Surface, Undetermined
 from rules.signals import SIGNALS, Subject
-from rules.waiting import WAITING_SESSIONS
+from rules.waiting_sessions import WAITING_SESSIONS
 from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE
 
 # What an outcome of a condition means for its cause.

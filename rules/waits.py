@@ -24,7 +24,7 @@ from rules.base import remembered
 from rules.cache_map import CacheMap
 from rules.model import AttributedBy, Impact, Severity, Surface
 from rules.samples import AGREEING, LATCH_EVENT, MINIMUM_WAITERS, MetWaiting, Samples
-from rules.waiting import WaitingLook, hanging
+from rules.waiting_sessions import WaitingLook, hanging
 
 # Seconds of the waits that ended, as v$system_event counts them, and whether it counts all of them.
 #

@@ -11,7 +11,7 @@ from rules.hangs.words import EMERGENCY_NOTICE, LEFT_ALONE, MOST_TREES, entry_wo
 from rules.library_cache import ACCOUNT_STATUS, NAMESPACES
 from rules.library_cache_model import LibraryCacheWait
 from rules.model import Figure, Step
-from rules.waiting import StillWaiting
+from rules.waiting_sessions import StillWaiting
 
 APART = (
     "A row cache lock guards an entry of the dictionary cache, a library cache lock or pin an object of the library cache: the "

@@ -29,7 +29,7 @@ from rules.judge import OpenCause
 from rules.latch import takes
 from rules.model import CANNOT_TELL, Confidence, Figure, Finding, Impact, OtherWait, Severity, Step, Surface, Trouble
 from rules.samples import MINIMUM_WAITERS, RESULT_CACHE, within_cache
-from rules.waiting import HANGING_SECONDS, WAITING_SESSIONS, StillWaiting, hanging, most_waited_for
+from rules.waiting_sessions import HANGING_SECONDS, WAITING_SESSIONS, StillWaiting, hanging, most_waited_for
 from rules.waits import IDLE_SESSIONS, NOTICEABLE_SHARE, severity_of, untimed
 
 # Sessions that hang, in the headline and as a step: how many, for which cache, how long, and what the counters show.

@@ -7,7 +7,7 @@ from rules.library_cache import ACCOUNTS, CURSOR, LIBRARY_CACHE_SESSIONS, librar
 from rules.library_cache_model import Covering, LibraryCacheGroup, LibraryCacheWaiters
 from rules.model import Figure, Step
 from rules.samples import MINIMUM_WAITERS
-from rules.waiting import HANGING_SECONDS
+from rules.waiting_sessions import HANGING_SECONDS
 
 LIBRARY_CACHE_WAITS = "library cache waits"
 MOST_GROUPS = 3

@@ -15,7 +15,7 @@ from rules.latch import misplaced_notes
 from rules.model import EventFunnel, Finding, Surface, WaiterGroup, WaiterTotal, WaiterTotals
 from rules.samples import LATCH_EVENT, SampledWaiters
 from rules.signals import SIGNALS, Subject
-from rules.waiting import hanging
+from rules.waiting_sessions import hanging
 from rules.waits import ROW_CACHE_SURFACES, SYSTEM_EVENTS, severity_of
 
 # Who waits: sampled waiters by what they have in common, and as totals by statement and by module.

@@ -19,7 +19,7 @@ from rules.latch import misplaced_sleeps
 from rules.miss_locations import mutex_shape_of, shape_of
 from rules.model import MOST_BARS, ChainBar, ChainLink, Figure, Finding, LinkKind, Step, Surface, bars_of
 from rules.signals import SIGNALS, Subject
-from rules.waiting import WAITING_SESSIONS, hanging
+from rules.waiting_sessions import WAITING_SESSIONS, hanging
 from rules.waits import NOTICEABLE_SHARE
 
 

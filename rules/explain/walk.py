@@ -43,7 +43,7 @@ from rules.model import (
     WaiterGroup,
 )
 from rules.signals import SIGNALS
-from rules.waiting import WAITING_SESSIONS, hanging
+from rules.waiting_sessions import WAITING_SESSIONS, hanging
 
 
 class Walk(NamedTuple):

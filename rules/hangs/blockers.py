@@ -16,7 +16,7 @@ from rules.library_cache import target_of
 from rules.library_cache_model import LibraryCacheWait
 from rules.row_cache_keys import read_key
 from rules.samples import blocker_of, unlisted
-from rules.waiting import WAITING_SESSIONS, StillWaiting, hanging
+from rules.waiting_sessions import WAITING_SESSIONS, StillWaiting, hanging
 
 ROW_CACHE_BLOCKERS = "row_cache_blockers"
 LIBRARY_CACHE = "library_cache_waiters"

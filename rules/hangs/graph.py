@@ -14,7 +14,7 @@ from collectors.model import ROW_CACHE_LOCK_EVENT, Row, Value, number, text
 from rules.hangs.knowledge import event_of, state
 from rules.hangs.model import MESSENGER, ChainSource, Holding, SessionKind
 from rules.samples import unlisted
-from rules.waiting import stuck
+from rules.waiting_sessions import stuck
 
 # What a session is: a foreground session, a parallel slave, a job, or a background process.
 

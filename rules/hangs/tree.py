@@ -26,7 +26,7 @@ from rules.hangs.graph import (
 from rules.hangs.knowledge import state
 from rules.hangs.model import ChainSession, ChainSource, HangVerdict, WaitChain
 from rules.samples import cache_namer
-from rules.waiting import moving, waiting_in
+from rules.waiting_sessions import moving, waiting_in
 
 HOLDERS, SESSIONS, UNDO = "row_cache_blockers", "chain_sessions", "v$transaction"
 BESIDE = {

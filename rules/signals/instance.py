@@ -9,7 +9,7 @@ from rules.formatting import count, part_of, percent
 from rules.library_cache import LIBRARY_CACHE_LOCK, LIBRARY_CACHE_PIN
 from rules.samples import MINIMUM_WAITERS
 from rules.signals.quantities import QUANTITIES, Operand, Quotient, Subject, already_enough, caches, certain
-from rules.waiting import waits_of
+from rules.waiting_sessions import waits_of
 
 
 def in_cluster(context: SignalContext, subject: Subject) -> SignalValue:

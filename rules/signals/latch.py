@@ -13,7 +13,7 @@ from rules.samples import LATCH_EVENT
 from rules.signals import SIGNALS
 from rules.signals.instance import average_wait
 from rules.signals.quantities import Subject, certain, enough_of_all, enough_sleeps, share
-from rules.waiting import waits_of
+from rules.waiting_sessions import waits_of
 
 PARENT_GET = ("kqrpre: find obj", "kqreqd: reget", "kqreqd")
 

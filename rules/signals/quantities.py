@@ -23,7 +23,7 @@ from rules.context import (
 from rules.contradictions import contradictions
 from rules.formatting import count, listed, part_of
 from rules.model import Surface
-from rules.waiting import SURFACE_OF
+from rules.waiting_sessions import SURFACE_OF
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from rules.hangs.graph import JOB, process, process_name
 from rules.hangs.model import Blocker
 from rules.hangs.tree import SESSIONS
 from rules.signals.quantities import Subject, certain
-from rules.waiting import HANGING_SECONDS, SLICE, WAITING_SESSIONS, StillWaiting, hanging, timed_out, waits_of
+from rules.waiting_sessions import HANGING_SECONDS, SLICE, WAITING_SESSIONS, StillWaiting, hanging, timed_out, waits_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from collectors.ondemand.changes import read_changes, read_rarely
 from collectors.ondemand.check import ask_for_kind
 from collectors.ondemand.sampling import EVERY_SECONDS, Burst
 from collectors.poll import Connection, poll
-from rules.waiting import HANGING_SECONDS
-from rules.waiting import WAITING_SESSIONS as WAITING_SESSIONS
+from rules.waiting_sessions import HANGING_SECONDS
+from rules.waiting_sessions import WAITING_SESSIONS as WAITING_SESSIONS
 from service.cli.common import CONFIG, KIND_HELP, ConfigOption, Force, a_number, chosen_kind, settings_of, write_whole
 from service.cli.messages import Answer, fail, unwritten
 from service.config.load import meant

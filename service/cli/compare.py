@@ -40,7 +40,7 @@ from service.history.month import Month, hours, month_named
 from service.history.month import month as month_of
 from service.intake import inputs
 from service.render.comparison import as_markdown, as_text
-from service.state.window import BadWindow, iso, moment, parse_duration, parse_window
+from service.state.time_window import BadWindow, iso, moment, parse_duration, parse_window
 from service.store.engine import STORE_ERRORS, StoreError, brief, sqlite_file
 from service.store.episodes import Mark
 from service.store.repository import Repository

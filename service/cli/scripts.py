@@ -1,4 +1,4 @@
-"""What SQL a DBA may want from latchscope: the SQL*Plus script, the grants of its user, and the bill of all it can send."""
+"""What SQL a DBA may want from latchscope: the SQL*Plus script, the grants of its user, and the list of all it can send."""
 
 import json
 import re
@@ -13,10 +13,10 @@ from collectors.ondemand.sampling import LONGEST_BURST
 from collectors.sqlplus.script import ScriptQuery, sqlplus_script
 from collectors.statement import HASH_LENGTH, Statement, StatementKind
 from rules.cause import Cause, catalogue, views_asked
-from service.bill import statements
 from service.cli.common import KIND_HELP, Form, chosen_kind, show
 from service.cli.messages import Answer, fail
 from service.escape import fenced, row
+from service.sql_list import statements
 
 # `latchscope grants`: the least-privilege script for a user.
 
@@ -90,7 +90,7 @@ def questions(causes: Iterable[Cause]) -> Iterator[ScriptQuery]:
         yield ScriptQuery(tuple(ids), texts, since, until)
 
 
-# `latchscope sql …`: the bill of SQL, whole or one statement by its hash.
+# `latchscope sql …`: the list of SQL, whole or one statement by its hash.
 
 sql_cli = typer.Typer(no_args_is_help=True)
 
@@ -105,7 +105,7 @@ def list_statements(
     elif format == "markdown":
         typer.echo(as_markdown(statements()))
     else:
-        show(bill_as_text(statements()))
+        show(list_as_text(statements()))
 
 
 @sql_cli.command("show")
@@ -134,7 +134,7 @@ def _named(word: str) -> Statement:
     return None
 
 
-# The bill as text, as JSON and as Markdown: what the commands print and the documents repeat.
+# The list as text, as JSON and as Markdown: what the commands print and the documents repeat.
 
 KINDS: Mapping[StatementKind, str] = {
     "login": "the driver's own, within a login",
@@ -164,7 +164,7 @@ FACTS: Mapping[str, Callable[[Statement], str]] = {
 """All that is known of a statement, beside its text."""
 
 
-def bill_as_text(listed: Sequence[Statement]) -> str:
+def list_as_text(listed: Sequence[Statement]) -> str:
     """Every statement in two lines, by kind."""
     lines = [f"latchscope can send these {len(listed)} statements and no other. `latchscope sql show HASH` prints one."]
     for kind, what in KINDS.items():
@@ -223,7 +223,7 @@ really ran:
 select sql_id, executions, sql_text from v$sqlstats where sql_text like 'select /* latchscope%';
 ```
 
-## The bill
+## The list
 
 The deadlines are the defaults of `oracle.statement_timeout`, for looks at blockers of
 `defaults.blocker_look_timeout`, and for a login of `oracle.connect_timeout`. Where the rows are "as its views have",

@@ -14,7 +14,7 @@ from rules.model import Diagnosis
 from service.history.baselines import usual_at
 from service.state.board import MINUTES, MonitoredDatabase
 from service.state.episodes import Episode
-from service.state.window import Window
+from service.state.time_window import Window
 from service.store.episodes import LastMark, Mark
 from service.store.repository import Repository
 from service.store.snapshots import REACH

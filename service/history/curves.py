@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Snapshot
-from service.state.window import Window
+from service.state.time_window import Window
 from service.store.polls import CurvePage, Values, moments
 from service.store.repository import Repository
 from service.store.snapshots import Details, DetailSeries

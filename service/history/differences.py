@@ -19,7 +19,7 @@ from rules.containers import NAMES, VIEW
 from rules.formatting import rough, whole_percent
 from rules.waits import IDLE_SESSIONS, ROW_CACHE_SURFACES, SURFACE_EVENTS
 from service.history.curves import MICRO, NAMED, SECONDS, Caches, Named, SeriesKey
-from service.state.window import BadWindow, Window
+from service.state.time_window import BadWindow, Window
 from service.store.polls import CurvePage, Times, Values
 from service.store.repository import Repository
 from service.store.snapshots import Details

@@ -34,7 +34,7 @@ from service.history.comparison import (
 from service.metrics.families import metric
 from service.state.board import Board
 from service.state.episodes import NOT_VERIFIED, NOT_YET, VERIFIED, Episode, MarkVerdict
-from service.state.window import YEARS
+from service.state.time_window import YEARS
 from service.store.episodes import Mark
 from service.store.repository import Repository
 

@@ -16,7 +16,7 @@ from rules.model import Severity
 from service.history.comparison import SETTLE
 from service.history.marks import mark_of
 from service.state.episodes import Episode
-from service.state.window import BadWindow, Window, moment
+from service.state.time_window import BadWindow, Window, moment
 from service.store.polls import CurvePage, Values
 from service.store.polls import moments as times_of
 from service.store.repository import Repository

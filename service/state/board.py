@@ -23,7 +23,7 @@ from rules.explain.story import eased, screen
 from rules.formatting import within
 from rules.hangs.model import WaitingGroup
 from rules.model import Diagnosis, Finding, Surface, Trouble
-from rules.waiting import SURFACE_OF
+from rules.waiting_sessions import SURFACE_OF
 from service.config.settings import DatabaseSettings
 from service.state.episodes import (
     NOT_VERIFIED,

@@ -20,7 +20,7 @@ from rules.cause import Cause, catalogue
 from rules.confirmation import missing_grant, speaks_against
 from rules.model import Confidence, Diagnosis, Finding, Impact, Severity, Surface, SurfaceImpact, Trouble, worst
 from rules.remedy import PredictionScore
-from rules.waiting import WAITING_SESSIONS
+from rules.waiting_sessions import WAITING_SESSIONS
 from rules.waits import severity_of
 
 # Results of confirming queries: their numbers, and how long they are valid for a trouble.

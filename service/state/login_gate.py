@@ -20,7 +20,7 @@ from collectors.deadline import without_turn
 from collectors.errors import CredentialError, SessionError, SetupError
 from service.config.load import account
 from service.config.settings import DatabaseSettings
-from service.state.window import iso
+from service.state.time_window import iso
 
 Session = TypeVar("Session")
 

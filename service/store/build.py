@@ -13,9 +13,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from service.background import PeriodicJob, SupervisedThread
 from service.config.settings import Settings
+from service.store.disk_queue import DiskQueue, held_spool
 from service.store.engine import StoreError, sqlite_file
 from service.store.repository import Repository
-from service.store.spool import DiskQueue, held_spool
 from service.store.writer import Writer
 
 # The store's background work: hours, retention, tomorrow's partitions. What is over is deleted by our clock, and a host has a

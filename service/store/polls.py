@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Engine, Select, Table, case, func, literal
 
 from collectors.model import ObstacleKind
 from service.config.settings import HistorySettings
-from service.state.window import YEARS
+from service.state.time_window import YEARS
 from service.store.record import obstacle_kind
 from service.store.rows import NameTables
 from service.store.tables import EPOCH, HOURS, MEANS, POLLS, millis, moment

@@ -18,10 +18,10 @@ from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.background import SupervisedThread
 from service.state.board import PollRecord
+from service.store.disk_queue import PATIENCE, DiskQueue, QueuedRecord, Spooler
 from service.store.engine import STORE_ERRORS, Probe, brief, lasting_trouble, out_of_order
 from service.store.record import CompleteDiagnoses, IngestRecord, record_of
 from service.store.repository import Repository
-from service.store.spool import PATIENCE, DiskQueue, QueuedRecord, Spooler
 
 log = logging.getLogger("latchscope.store")
 

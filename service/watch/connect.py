@@ -10,9 +10,9 @@ from collectors.demo.scenarios import scenarios
 from collectors.errors import CredentialError, SetupError
 from collectors.oracle import ConnectTarget, Deadlines, OracleConnection, prepare
 from collectors.poll import Connection
-from service.bill import texts
 from service.config.load import fingerprint, password_of, read_secret
 from service.config.settings import DatabaseSettings, Defaults, OracleSettings
+from service.sql_list import texts
 from service.state.board import MonitoredDatabase
 from service.state.login_gate import LoginStopped
 

@@ -40,8 +40,8 @@ from rules.changes import from_readings
 from rules.cost import LASTING_SECONDS
 from rules.model import Severity
 from rules.samples import blocker_of
-from rules.waiting import HANGING_SECONDS, ended, stuck, waiting_at
-from rules.waiting import WAITING_SESSIONS as WAITING
+from rules.waiting_sessions import HANGING_SECONDS, ended, stuck, waiting_at
+from rules.waiting_sessions import WAITING_SESSIONS as WAITING
 from service.config.logs import Audit
 from service.state import episodes
 from service.state.board import ChangeLog, MonitoredDatabase, Published

@@ -28,7 +28,7 @@ from service.state.board import (
     told_with,
 )
 from service.state.episodes import Episode
-from service.state.window import Window
+from service.state.time_window import Window
 from service.store.episodes import EpisodePage, Mark, paged
 from service.store.repository import Repository
 from service.web import schemas

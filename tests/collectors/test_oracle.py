@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from collectors.bill import MOST_BYTES, MOST_ROWS, rows_at_most, texts
 from collectors.deadline import MOST_LEFT_BEHIND, SPARE_THREADS, left_behind
 from collectors.demo.scenarios import scenarios
 from collectors.errors import (
@@ -40,6 +39,7 @@ from collectors.oracle import (
 from collectors.poll import Grouping, poll
 from collectors.registry import collectors, views_of
 from collectors.release import text_for
+from collectors.sql_list import MOST_BYTES, MOST_ROWS, rows_at_most, texts
 from tests.oracle_standin.accounts import Account
 from tests.oracle_standin.backend import Answer, DictBackend, OracleType, ResultColumn
 from tests.oracle_standin.databases import Service
@@ -267,7 +267,7 @@ def test_session_sends_texts_of_the_bill_only(listener: Listener) -> None:
         "/* select */ update t set a = 1",
         "",
     ):
-        with pytest.raises(UnlistedStatement, match=r"not on the bill of SQL .*latchscope sql list"):
+        with pytest.raises(UnlistedStatement, match=r"not on the list of SQL .*latchscope sql list"):
             connection.query(sql, {})
     assert orcl(listener).counters.statements == 0 and orcl(listener).counters.round_trips == before
 

@@ -12,7 +12,6 @@ import pytest
 import sqlglot
 
 from collectors import ondemand
-from collectors.bill import accepted, spans, statements, texts
 from collectors.grants import KINDS, ON_REQUEST, DatabaseKind, grants_script
 from collectors.model import Collector, ColumnKind, Rows
 from collectors.ondemand import blockers, holders
@@ -20,6 +19,7 @@ from collectors.ondemand.blockers import of_look
 from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.registry import collectors, groups, under_older_name
 from collectors.release import parts, text_for
+from collectors.sql_list import accepted, spans, statements, texts
 from collectors.statement import HASH_LENGTH, Statement, words
 from collectors.views.latchname import LATCHES, numbers_of
 from rules.cause import Cause, Releases
@@ -269,20 +269,20 @@ def test_mistakes_finds_nothing_in_ordinary_texts(release: str) -> None:
 
 
 @pytest.mark.parametrize("version", [version for patched in VERSIONS.values() for version in patched])
-def test_bill_has_every_text_that_a_poll_sends_to_a_release(version: str) -> None:
+def test_list_has_every_text_that_a_poll_sends_to_a_release(version: str) -> None:
     sent = {text_for(one.statements, version) for one in collectors().values()} - {None}
     together = {text.sql for group in groups().values() if (text := group.text(version))}
     assert sent | together <= texts() and sent and together
 
 
-def test_bill_has_the_texts_for_the_names_of_older_grants() -> None:
+def test_list_has_the_texts_for_the_names_of_older_grants() -> None:
     older = [one for one in collectors().values() if one.formerly]
     assert older
     for one in older:
         assert {under_older_name(one, text_for(one.statements, None) or "")} <= texts()
 
 
-def test_bill_has_every_marked_text_that_a_module_of_ondemand_holds() -> None:
+def test_list_has_every_marked_text_that_a_module_of_ondemand_holds() -> None:
     """A text beside those that the module declares would be refused the first time it is needed: in a hang."""
     marked = {
         value: f"{module.name}.{name}"
@@ -294,7 +294,7 @@ def test_bill_has_every_marked_text_that_a_module_of_ondemand_holds() -> None:
     assert [where for text, where in marked.items() if text not in texts()] == [], "declare it in STATEMENTS"
 
 
-def test_statement_joins_the_bill_by_being_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statement_joins_the_list_by_being_declared(monkeypatch: pytest.MonkeyPatch) -> None:
     new = Statement("look", "v$new", "select /* latchscope v$new */ a from v$new", "why", "when", "once")
     monkeypatch.setattr("collectors.ondemand.sampling.STATEMENTS", (new,), raising=False)
     statements.cache_clear()

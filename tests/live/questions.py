@@ -7,7 +7,7 @@ from typing import cast
 from collectors.ondemand.check import limited
 from rules.signals import SIGNALS
 from rules.signals.quantities import Quotient
-from service.bill import texts
+from service.sql_list import texts
 
 EVENTS = (
     *cast(Quotient, SIGNALS["parsing_waits_to_row_cache_waits"].read).part.names,

@@ -173,32 +173,37 @@ TRIED = (
     "second stages: a simulator of hangs, drawn dumps, damaged reports, boards in each state, worst lines of patterns; a second "
     "generator of instances, by eyes that never saw the rules; held verdicts against judged ones"
 )
+GATE = "a poll of which a few cells show that nothing cost anything is not judged; room for a cause and a signal"
+DATA = (
+    "scripted databases, names of report sections, sentences of traces and steps of platforms are data in place of Python; "
+    "room for two causes"
+)
 CEILINGS: Sequence[Ceiling] = (
-    Ceiling("product lines", lambda: lines(".py", *FLOORS), 61_830, 45_000),
-    Ceiling("lines of collectors", lambda: lines(".py", "collectors"), 13_770, 10_500, HELD),
-    Ceiling("lines of rules", lambda: lines(".py", "rules"), 17_820, 12_000, HELD),
-    Ceiling("lines of service", lambda: lines(".py", "service"), 30_260, 22_500),
+    Ceiling("product lines", lambda: lines(".py", *FLOORS), 59_700, 45_000),
+    Ceiling("lines of collectors", lambda: lines(".py", "collectors"), 13_100, 10_500, HELD),
+    Ceiling("lines of rules", lambda: lines(".py", "rules"), 17_950, 12_000, GATE),
+    Ceiling("lines of service", lambda: lines(".py", "service"), 28_700, 22_500),
     Ceiling(
         "product files",
         product_files,
-        210,
+        208,
         200,
         "the judge in files of one question each; two files of the second way left",
     ),
-    Ceiling("lines of the longest file", longest_file, 800, 700, ROUND),
-    Ceiling("lines of the longest function", longest_function, 85, 60),
-    Ceiling("lines of YAML in the product", lambda: lines(".yaml", *FLOORS), 13_430, None, HELD),
-    Ceiling("lines of templates", lambda: lines(".html", *FLOORS), 930, None, HELD),
+    Ceiling("lines of the longest file", longest_file, 740, 700, ROUND),
+    Ceiling("lines of the longest function", longest_function, 83, 60),
+    Ceiling("lines of YAML in the product", lambda: lines(".yaml", *FLOORS), 13_750, None, DATA),
+    Ceiling("lines of templates", lambda: lines(".html", *FLOORS) + lines(".j2", *FLOORS), 1_240, None, DATA),
     Ceiling("lines of JavaScript and CSS", lambda: lines(".js", *FLOORS) + lines(".css", *FLOORS), 650, None, ROUND),
-    Ceiling("words of sentences in Python", sentence_words, 28_320, 12_000),
-    Ceiling("public functions without a docstring, %", undescribed_share, 3.4, None),
-    Ceiling("product lines for each comment", lines_per_comment, 107, None),
-    Ceiling("one-line functions with one caller", one_line_helpers, 130, None),
+    Ceiling("words of sentences in Python", sentence_words, 26_300, 12_000),
+    Ceiling("public functions without a docstring, %", undescribed_share, 3.3, None),
+    Ceiling("product lines for each comment", lines_per_comment, 104, None),
+    Ceiling("one-line functions with one caller", one_line_helpers, 124, None),
     Ceiling("packages of all extras", packages, 58, 60),
-    Ceiling("lines of tests", lambda: lines(".py", "tests"), 74_935, 52_000, TRIED),
+    Ceiling("lines of tests", lambda: lines(".py", "tests"), 69_200, 52_000, TRIED),
     Ceiling("lines of Python below dashboards", lambda: lines(".py", "dashboards"), 1_925, None, HELD),
     Ceiling("lines of decisions and changes", lambda: lines(".md", "DECISIONS.md", "CHANGELOG.md"), 500, 260, MERGED),
-    Ceiling("lines of docs", lambda: lines(".md", "docs"), 5_695, 6_000),
+    Ceiling("lines of docs", lambda: lines(".md", "docs"), 5_650, 6_000),
 )
 """Part by part: what the product is made of, what it leans on, and what stands beside it."""
 

@@ -29,7 +29,7 @@ from rules.context import SignalContext
 from rules.cost import unseen_waiters
 from rules.engine import Examination, diagnose, examine, held
 from rules.model import Confidence, Diagnosis, Severity
-from rules.waiting import WAITING_SESSIONS as WAITING
+from rules.waiting_sessions import WAITING_SESSIONS as WAITING
 from tests.collectors.scripted import poll_at
 from tests.paths import PROBES
 from tests.rules.case_files import all_cases, delta_of_case

@@ -18,8 +18,8 @@ from service.config.settings import DatabaseSettings
 from service.fleet.build import resume
 from service.state.board import Board, MonitoredDatabase
 from service.store.build import Maintenance
+from service.store.disk_queue import DiskQueue
 from service.store.repository import Repository
-from service.store.spool import DiskQueue
 from service.store.writer import Writer
 from service.watch.pipeline import run_poll
 

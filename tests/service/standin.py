@@ -12,8 +12,8 @@ from collectors.demo.scenarios import scenarios
 from collectors.model import Snapshot
 from collectors.registry import views_of
 from rules.model import Diagnosis
-from service.bill import statements
 from service.config.settings import DatabaseSettings, OracleSettings
+from service.sql_list import statements
 from service.state.board import Board, MonitoredDatabase
 from service.watch.connect import Connector
 from service.watch.scheduler import PollScheduler
@@ -33,7 +33,7 @@ SCRIPT = "busy-but-fine"
 
 
 def unlisted(services: Mapping[str, Service]) -> set[str]:
-    """The texts that these databases were sent and that are not on the bill of SQL, whatever the time zone of this machine."""
+    """The texts that these databases were sent and that are not on the list of SQL, whatever the time zone of this machine."""
     sent = {text for service in services.values() for text in service.texts}
     return {re.sub(r"(?<=TIME_ZONE=')[+-]\d\d:\d\d(?='$)", "+00:00", text) for text in sent} - {
         one.text for one in statements()

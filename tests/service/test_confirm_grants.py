@@ -17,8 +17,8 @@ from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.oracle import ConnectTarget, OracleConnection, prepare
 from collectors.registry import collectors
 from rules.cause import Cause, catalogue
-from service.bill import LOGIN, statements, texts
 from service.cli.main import cli
+from service.sql_list import LOGIN, statements, texts
 from service.state.episodes import ConfirmationRefused, run
 from tests.collectors.shipped_sql import VERSIONS
 from tests.collectors.sql_proof import faults, known_view, views_of_tree
@@ -169,7 +169,7 @@ def test_each_view_is_told_with_the_causes_it_serves_and_what_polls_read_stands_
     assert "grant read on sys.v_$session" in printed("cdb") and "-- v$session:" not in text, "polled already"
 
 
-# The whole bill of SQL: each statement of it only reads, and a session lets nothing else through to the database
+# The whole list of SQL: each statement of it only reads, and a session lets nothing else through to the database
 
 OURS = [one for one in statements() if one is not LOGIN]
 AT_LEAST = 2000

@@ -14,8 +14,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from service.store.admin import problems
+from service.store.disk_queue import DiskQueue
 from service.store.repository import Repository
-from service.store.spool import DiskQueue
 from service.store.tables import millis
 from service.store.writer import Writer
 from tests.oracle_standin.deadline import HANGS

@@ -60,7 +60,7 @@ def matrix(folder: Path, faults: Sequence[Fault], healthy: int, *, running: bool
     strangers = [problem for problem in fleet.listener.problems if problem.service in others]
     assert not strangers
     assert all("latchscope v$instance" in str(services[name].texts) for name in others)
-    assert unlisted(services) == set(), "texts that are not on the bill of SQL"
+    assert unlisted(services) == set(), "texts that are not on the list of SQL"
 
 
 HANG = [fault for fault in FAULTS if fault.name == "hang on execute"]

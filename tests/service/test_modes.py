@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from service.store.disk_queue import DiskQueue
 from service.store.record import IngestRecord
 from service.store.repository import Repository
-from service.store.spool import DiskQueue
 from tests.oracle_standin.deadline import HANGS
 from tests.service.running import demo
 from tests.started import Started

@@ -22,9 +22,9 @@ from rules.model import Diagnosis
 from service.cli.main import cli
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase, PollRecord
+from service.store.disk_queue import DiskQueue
 from service.store.engine import StoreError
 from service.store.repository import Repository
-from service.store.spool import DiskQueue
 from service.store.tables import millis
 from service.store.writer import Writer
 from service.watch.connect import Connector

@@ -18,8 +18,8 @@ import httpx
 import psycopg
 import pytest
 
+from service.store.disk_queue import DiskQueue
 from service.store.repository import Repository
-from service.store.spool import DiskQueue
 from service.store.writer import Writer
 from tests.oracle_standin.deadline import HANGS
 from tests.oracle_standin.scripted import PASSWORD, USER

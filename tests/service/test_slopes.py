@@ -112,7 +112,7 @@ def test_new_names_and_reconnects_leave_no_thread_and_no_descriptor(
         logins = sum(each.counters.logins for each in listener.services.values())
         running.stop()
     assert all("latchscope v$instance" in str(each.texts) for each in services.values())
-    assert unlisted(services) == set(), "texts that are not on the bill of SQL"
+    assert unlisted(services) == set(), "texts that are not on the list of SQL"
     assert logins > DATABASES * 2 and len(taken) > 10
     figures = [*zip(*taken, strict=True)]
     spans = ", ".join(

@@ -9,8 +9,8 @@ import pytest
 from collectors.model import Snapshot
 from rules.model import Diagnosis
 from service.state.board import MonitoredDatabase, PollRecord
+from service.store.disk_queue import DiskQueue
 from service.store.repository import Repository
-from service.store.spool import DiskQueue
 from service.store.tables import millis
 from service.store.writer import Writer
 from tests.service.noting import NOTED

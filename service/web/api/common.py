@@ -33,7 +33,7 @@ from service.history.marks import BadMark
 from service.intake.archives import label, mib
 from service.intake.inputs import CUT, HEAD_BYTES, log_reader
 from service.intake.uploads import MOST_FILES, File
-from service.state.window import BadWindow, Window, iso, window
+from service.state.time_window import BadWindow, Window, iso, window
 from service.store.engine import DATABASE_ERROR, StoreError, brief
 from service.store.episodes import EpisodePage
 from service.store.polls import BadCursor

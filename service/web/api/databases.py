@@ -17,7 +17,7 @@ from rules.model import Diagnosis
 from service.config.logs import Audit
 from service.state.board import Board, MonitoredDatabase
 from service.state.login_gate import LoginStopped
-from service.state.window import moment
+from service.state.time_window import moment
 from service.store.repository import Repository
 from service.watch.actions import ActionRunning, OperatorActions, OwnerUnreachable
 from service.web import presenters, schemas

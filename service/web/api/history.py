@@ -28,7 +28,7 @@ from service.history.marks import BadMark, set_mark
 from service.history.month import Month, month_named
 from service.history.month import month as month_of
 from service.state.board import Board, MonitoredDatabase
-from service.state.window import Window, iso, parse_duration, parse_window
+from service.state.time_window import Window, iso, parse_duration, parse_window
 from service.store.repository import Repository
 from service.web import presenters, schemas
 from service.web.access import Access, Caller

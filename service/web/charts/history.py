@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from rules.baseline import UsualRange
 from service.history.baselines import usual_over
 from service.history.curves import HOUR, hours_of
-from service.state.window import Window
+from service.state.time_window import Window
 from service.store.repository import Repository
 from service.web.charts.svg import (
     FRAMES,

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
 from rules.formatting import rough
-from service.state.window import Window
+from service.state.time_window import Window
 from service.store.polls import Values
 
 # The time axis that charts of one page share: the position of a moment in a drawing, and the round times below it.

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from collectors.model import Snapshot
 from rules.cache_map import CacheMap
 from rules.formatting import function_of
-from service.state.window import Window
+from service.state.time_window import Window
 from service.store.polls import CurvePage, Poll, Resolution, Values, moments
 from service.store.repository import Repository
 from service.store.snapshots import Detail, Details, DetailSeries

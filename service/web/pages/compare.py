@@ -17,7 +17,7 @@ from rules.formatting import number as spelled
 from rules.formatting import rough, sentence
 from service.history.comparison import CannotCompare, ComparedWindows, NoMark, around, comparison
 from service.state.board import Board, MonitoredDatabase
-from service.state.window import BadWindow, parse_window
+from service.state.time_window import BadWindow, parse_window
 from service.store.episodes import Mark
 from service.store.repository import Repository
 from service.web.access import Access

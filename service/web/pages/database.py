@@ -25,7 +25,7 @@ from service.history.marks import BadMark, set_mark
 from service.intake.uploads import Uploads
 from service.state.board import LAST_HOUR, Board, MonitoredDatabase
 from service.state.episodes import Episode
-from service.state.window import PRESETS, Window, moment
+from service.state.time_window import PRESETS, Window, moment
 from service.store.engine import STORE_ERRORS, StoreError
 from service.store.repository import Repository
 from service.watch.actions import OperatorActions

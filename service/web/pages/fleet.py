@@ -15,7 +15,7 @@ from rules.cause import catalogue
 from rules.explain.story import LABELS, eased, screen
 from rules.formatting import within
 from service.state.board import LAST_HOUR, Board
-from service.state.window import Window
+from service.state.time_window import Window
 from service.store.engine import STORE_ERRORS
 from service.store.repository import Repository
 from service.web.access import Access

@@ -17,7 +17,7 @@ from service.history.differences import LONGEST, Difference, Differences, differ
 from service.state.board import Board, MonitoredDatabase
 from service.state.episodes import Episode
 from service.state.episodes import told as verdict_told
-from service.state.window import PRESETS, Window, window
+from service.state.time_window import PRESETS, Window, window
 from service.store.episodes import Mark
 from service.store.repository import Repository
 from service.web.access import Access

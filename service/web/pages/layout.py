@@ -54,7 +54,7 @@ from service.history.month import hours
 from service.render.parts import CLOSE, OF_A_FINDING, of_each_instance, on_platform
 from service.state.board import Board, MonitoredDatabase
 from service.state.episodes import in_words
-from service.state.window import PRESETS, BadWindow, iso
+from service.state.time_window import PRESETS, BadWindow, iso
 from service.store.engine import DATABASE_ERROR
 from service.web.access import SESSION, Access, AccessRule
 from service.web.api.common import TYPES

@@ -18,7 +18,7 @@ from rules.explain.story import (
 )
 from rules.formatting import sentence
 from rules.model import CANNOT_TELL, Diagnosis, Severity
-from rules.waiting import HANGING_SECONDS
+from rules.waiting_sessions import HANGING_SECONDS
 from service.web.pages import words
 from service.web.schemas import DatabaseOut
 

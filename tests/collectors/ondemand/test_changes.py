@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from collectors.bill import statements
 from collectors.deadline import STATEMENT_SECONDS
 from collectors.errors import Cancelled, SessionError, StatementError, ViewRefused
 from collectors.model import Missing, Row, Rows, Snapshot, unread
@@ -25,6 +24,7 @@ from collectors.ondemand.changes import (
     why_none_in_containers,
 )
 from collectors.registry import collectors
+from collectors.sql_list import statements
 from tests.collectors.scripted import Asked, Given, one_row
 
 SINCE_12_1 = {"v$pdbs", "patches_applied"}

@@ -1,4 +1,4 @@
-"""What the loads send: each statement has its undo, touches our own names only, and is no part of the bill."""
+"""What the loads send: each statement has its undo, touches our own names only, and is no part of the list."""
 
 import re
 
@@ -7,7 +7,7 @@ import sqlglot
 from sqlglot import exp
 
 from rules.cause import catalogue
-from service.bill import texts
+from service.sql_list import texts
 from tests.live.load.__main__ import main
 from tests.live.load.statements import (
     LOADS,

@@ -75,7 +75,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     monkeypatch.setenv("ERP_PASSWORD", PASSWORD)
     with Listener({"erp": idle("undo-storm")}) as listener:
         yield Site(listener, tmp_path)
-        assert unlisted(listener.services) == set(), "texts that are not on the bill of SQL"
+        assert unlisted(listener.services) == set(), "texts that are not on the list of SQL"
 
 
 def test_standin_check_is_green_with_every_grant(site: Site) -> None:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from rules.comparison.changes import Comparison
 from service.cli.main import cli
-from service.state.window import iso
+from service.state.time_window import iso
 from service.store.repository import Repository
 from tests.paths import REPORTS
 from tests.service.marked import DB, at, marked, polled

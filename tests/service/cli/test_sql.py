@@ -6,9 +6,9 @@ from hashlib import sha256
 import pytest
 from typer.testing import CliRunner
 
-from service.bill import statements, texts
 from service.cli.main import cli
 from service.cli.scripts import KINDS
+from service.sql_list import statements, texts
 
 
 def told(*words: str, code: int = 0) -> str:

@@ -28,9 +28,9 @@ from service.state.board import Board, Failure, MonitoredDatabase
 from service.state.episodes import Confirmed
 from service.state.login_gate import LoginStopped
 from service.state.replicas import Lease, Leases
+from service.store.disk_queue import DiskQueue
 from service.store.replicas import FleetStatusTable
 from service.store.repository import Repository
-from service.store.spool import DiskQueue
 from service.store.writer import Writer
 from service.watch.actions import ActionRunning, OperatorActions, OwnerUnreachable
 from service.watch.pipeline import run_poll

@@ -7,7 +7,7 @@ import pytest
 from rules.baseline import RATES, figures
 from service.history.baselines import DAYS, SOURCES, WEEK, BaselineCache, learn, samples, slots, usual_at, usual_over
 from service.history.curves import MOST_HOURS, hours_of
-from service.state.window import Window
+from service.state.time_window import Window
 from service.store.episodes import Baseline
 from service.store.repository import Repository
 from tests.service.marked import DB, at, polled

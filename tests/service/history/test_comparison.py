@@ -20,7 +20,7 @@ from service.history.comparison import (
     outcome_of,
 )
 from service.state.episodes import MarkVerdict
-from service.state.window import Window
+from service.state.time_window import Window
 from service.store.episodes import LastMark, Mark
 from service.store.repository import Repository
 from tests.service.marked import DB, MARKED, at, marked, polled

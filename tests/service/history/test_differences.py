@@ -30,7 +30,7 @@ from service.history.differences import (
     shared,
     spread,
 )
-from service.state.window import BadWindow, Window
+from service.state.time_window import BadWindow, Window
 from service.store.polls import CurvePage
 from service.store.repository import Repository
 from service.store.snapshots import Details, DetailSeries

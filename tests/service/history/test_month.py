@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from service.cli.main import cli
 from service.history.marks import Verifier
 from service.history.month import hours, month, month_named
-from service.state.window import BadWindow, Window
+from service.state.time_window import BadWindow, Window
 from service.store.repository import Repository
 from tests.service.marked import DB, at, marked, polled
 from tests.service.stage import Stage

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from service.store.spool import DiskQueue
+from service.store.disk_queue import DiskQueue
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from sqlalchemy import Engine, create_engine, inspect, select, text
 from sqlalchemy.exc import OperationalError
 
 from service.store import engine as module
+from service.store.disk_queue import DiskQueue
 from service.store.engine import (
     DATABASE_ERROR,
     Probe,
@@ -29,7 +30,6 @@ from service.store.engine import (
 )
 from service.store.migrations.to_0015 import NEWEST
 from service.store.repository import Repository
-from service.store.spool import DiskQueue
 from service.store.tables import METADATA, SNAPSHOTS
 from service.store.writer import Writer
 from tests.service.stage import Stage, write_poll

@@ -14,11 +14,11 @@ from sqlalchemy.exc import DataError, OperationalError
 
 from rules.model import Diagnosis, Severity, verdict_of
 from service.state.board import PollRecord
-from service.store import spool as spool_
+from service.store import disk_queue as spool_
 from service.store import writer as module
+from service.store.disk_queue import DiskQueue
 from service.store.record import CompleteDiagnoses, IngestRecord, from_bytes, record_of, to_bytes
 from service.store.repository import Repository
-from service.store.spool import DiskQueue
 from service.store.writer import Writer
 from tests.oracle_standin.deadline import HANGS
 from tests.service.stage import Stage

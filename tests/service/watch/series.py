@@ -13,7 +13,7 @@ from collectors.ondemand.sampling import VIEW as SAMPLED
 from collectors.poll import Answer, Grouping
 from collectors.registry import collectors, group_text_of, view_of
 from rules.model import Severity
-from rules.waiting import WAITING_SESSIONS
+from rules.waiting_sessions import WAITING_SESSIONS
 from service.config.settings import DatabaseSettings
 from service.state.board import MonitoredDatabase, Published
 from service.store.record import record_of

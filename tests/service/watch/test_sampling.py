@@ -13,9 +13,9 @@ from collectors.model import Binds, Missing, Rows
 from collectors.ondemand.sampling import LONGEST_BURST
 from collectors.poll import Answer, poll
 from collectors.registry import view_of
-from service.bill import texts
 from service.config.logs import Audit
 from service.config.settings import DatabaseSettings, Defaults, OracleSettings
+from service.sql_list import texts
 from service.state.board import Board, MonitoredDatabase, Published
 from service.store.repository import Repository
 from service.watch.connect import Connector, target_of
@@ -209,7 +209,7 @@ def test_deadlines_follow_the_settings(tmp_path: Path, monkeypatch: pytest.Monke
     given = Defaults(blocker_look_timeout=2)
     Connector(OracleSettings(), given).open(MonitoredDatabase(database, 15.0))
     (name, _, deadlines, accepted, _), (_, _, others, _, _) = seen
-    assert accepted == texts(), "the bill of SQL with the confirming queries"
+    assert accepted == texts(), "the list of SQL with the confirming queries"
     assert (name, deadlines.connect, deadlines.statement, deadlines.frozen) == ("erp1", 4.0, 3.0, 8.0)
     assert (deadlines.blocker_look, others.blocker_look) == (3.0, 2.0)
 

@@ -9,7 +9,7 @@ import pytest
 from rules.cause import catalogue
 from rules.model import Diagnosis
 from service.state.board import Failure
-from service.state.window import iso
+from service.state.time_window import iso
 from service.store.repository import Repository
 from service.watch.scheduler import PollScheduler
 from service.web.schemas import CachesOut, CauseOut, DatabaseOut, LatchesOut, OverviewOut, Problem

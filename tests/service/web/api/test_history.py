@@ -12,7 +12,7 @@ import pytest
 from rules.changes import Change
 from rules.comparison.changes import Comparison
 from service.history.curves import NAMED
-from service.state.window import iso
+from service.state.time_window import iso
 from service.store.repository import Repository
 from tests.service.marked import DB, at, marked, polled
 from tests.service.stage import BEGAN, Client, Stage

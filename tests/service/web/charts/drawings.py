@@ -4,7 +4,7 @@ import re
 import xml.etree.ElementTree as ET
 from datetime import UTC, datetime, timedelta
 
-from service.state.window import Window
+from service.state.time_window import Window
 from service.web.charts.svg import WIDE, Axis, ChartLine, ChartPanel, WatchedStretch
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from rules.baseline import UsualRange
-from service.state.window import Window
+from service.state.time_window import Window
 from service.web.charts.history import BOLD, UsualStretch, chart, least
 from service.web.charts.svg import Axis, ChartLine, ChartPanel, Gap
 from service.web.charts.timeline import Event

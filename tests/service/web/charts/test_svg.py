@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from service.state.window import Window
+from service.state.time_window import Window
 from service.web.charts.svg import (
     NAMES,
     NARROW,

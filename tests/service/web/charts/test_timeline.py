@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from rules.cache_map import CacheMap
-from service.state.window import Window
+from service.state.time_window import Window
 from service.store.repository import Repository
 from service.web.charts.svg import Gap
 from service.web.charts.timeline import LANE, Event, Overview, events, overview

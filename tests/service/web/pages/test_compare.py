@@ -10,7 +10,7 @@ import pytest
 from rules.formatting import sentence
 from service.history.comparison import ComparedWindows, comparison
 from service.render.comparison import cells
-from service.state.window import Window
+from service.state.time_window import Window
 from tests.service.stage import Client, Stage
 from tests.service.web.pages.test_database import HOSTILE, no_inline
 from tests.service.web.pages.test_history import DB, at, iso, stored

@@ -22,7 +22,7 @@ from rules.model import Candidate, WaiterGroup, WaiterTotal, WaiterTotals
 from service.config.settings import DatabaseSettings
 from service.state.board import Failure
 from service.state.episodes import Confirmed
-from service.state.window import iso
+from service.state.time_window import iso
 from service.store.repository import Repository
 from service.web.pages.database import past_trouble
 from tests.service.stage import BEGAN, Client, Stage

@@ -1,7 +1,7 @@
-"""The bill of SQL, as far as this floor sends it: every text of the collectors, the groups and `collectors.ondemand`.
+"""The list of SQL, as far as this floor sends it: every text of the collectors, the groups and `collectors.ondemand`.
 
 Nothing is listed here by hand. A collector brings its own texts, a group has its files, and a module of
-`collectors.ondemand` declares what else it sends as `STATEMENTS`. `service.bill` adds the confirming queries of causes.
+`collectors.ondemand` declares what else it sends as `STATEMENTS`. `service.sql_list` adds the confirming queries of causes.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""The whole bill of SQL: what `collectors.bill` has, the confirming queries of causes, and the driver's own text at login.
+"""The whole list of SQL: what `collectors.sql_list` has, the confirming queries of causes, and the driver's own text at login.
 
 A session of the service accepts `texts()` and nothing else.
 """
@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import cache
 from itertools import groupby
 
-from collectors.bill import accepted
-from collectors.bill import statements as of_collectors
 from collectors.deadline import CONNECT_SECONDS
 from collectors.ondemand.check import MOST_NAMES, limited
 from collectors.release import OLDEST, parts
+from collectors.sql_list import accepted
+from collectors.sql_list import statements as of_collectors
 from collectors.statement import Statement
 from rules.cause import Cause, catalogue
 from rules.remedy import CONTAINERS_SINCE, Query

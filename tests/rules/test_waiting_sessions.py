@@ -3,7 +3,7 @@
 import pytest
 
 from collectors.model import Row
-from rules.waiting import in_full, timed_out
+from rules.waiting_sessions import in_full, timed_out
 
 LOCK = "row cache lock"
 

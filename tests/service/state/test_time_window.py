@@ -5,7 +5,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from service.state.window import LONGEST, BadWindow, Window, moment, parse_window, window
+from service.state.time_window import LONGEST, BadWindow, Window, moment, parse_window, window
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

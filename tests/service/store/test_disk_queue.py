@@ -14,11 +14,11 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from sqlalchemy.exc import OperationalError
 
-from service.store import spool as spool_
+from service.store import disk_queue as spool_
 from service.store import writer as module
+from service.store.disk_queue import DiskQueue, held_spool
 from service.store.engine import StoreError
 from service.store.record import CompleteDiagnoses, IngestRecord, to_bytes
-from service.store.spool import DiskQueue, held_spool
 from service.store.writer import StoreMetrics, Writer
 from tests.oracle_standin.deadline import within
 
