@@ -60,9 +60,7 @@ def check(collector: Collector) -> None:
     for repeated in {name for name in names if names.count(name) > 1}:
         raise BadCollector(f"{collector.view} declares column {repeated} twice")
     if not collector.key:
-        raise BadCollector(
-            f"{collector.view} has no key column; make one ColumnKind.KEY, or select a constant key last"
-        )
+        raise BadCollector(f"{collector.view} has no key column; make one ColumnKind.KEY, or select a constant last")
     if (collector.once or collector.every_seconds) and any(c.kind is ColumnKind.COUNTER for c in collector.columns):
         raise BadCollector(f"{collector.view} is carried over and has a counter, which would seem to stand still")
     if not collector.statements:
