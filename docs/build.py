@@ -176,7 +176,7 @@ def read() -> str:
             if one.for_changes
             else "once an hour"
             if one.on_request and one.every_seconds
-            else "once per hang"
+            else "in a hang: at its begin, when a wait ends, each 5 min"
             if one.on_request
             else "once per start"
             if one.once

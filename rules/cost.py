@@ -217,10 +217,10 @@ COSTLY: Mapping[str, tuple[str, ...]] = {
 COSTLY_EVENTS = (*SURFACE_EVENTS.values(), "latch free")
 
 
-def small_cost(delta: Delta, judged: Diagnosis) -> Impact | None:
-    """What the row cache cost in an interval like one of an earlier poll that cost nothing. None unless it costs nothing again.
+def costing_nothing_again(delta: Delta, judged: Diagnosis) -> Diagnosis | None:
+    """The verdict of an earlier poll that cost nothing, with the costs of this interval. None unless it costs nothing again.
 
-    Where it is not None, `costs_nothing` is true, and `whole_impact` says the same.
+    Where it is not None, `costs_nothing` is true, and `whole_impact` and `surface_impacts` say the same.
     """
     seconds, here = delta.basis.seconds, {each.surface for each in judged.surfaces}
     guards: tuple[Surface, ...] = (judged.mechanism,) if judged.mechanism else ("latch", "mutex")
@@ -243,8 +243,16 @@ def small_cost(delta: Delta, judged: Diagnosis) -> Impact | None:
     share_of = None if delta.inside_pdb or not db_time else db_time
     if lost >= IDLE_SESSIONS * seconds and (share_of is None or lost >= NOTICEABLE_SHARE * share_of):
         return None
-    own = sum(waited.get(SURFACE_EVENTS[each], 0.0) / 1e6 for each in ROW_CACHE_SURFACES if each in here)
-    return Impact(share_of_db_time=ratio(own, share_of), waiting_sessions=ratio(own, seconds))
+    by_surface = {each: waited.get(SURFACE_EVENTS[each], 0.0) / 1e6 for each in ROW_CACHE_SURFACES if each in here}
+    own = sum(by_surface.values())
+    by_surface["result-cache"] = micro[-1] / 1e6
+    costs = ((old.surface, by_surface[old.surface]) for old in judged.surfaces)
+    surfaces = tuple(
+        SurfaceImpact(surface=surface, share_of_db_time=ratio(cost, share_of), waiting_sessions=ratio(cost, seconds))
+        for surface, cost in costs
+    )
+    impact = Impact(share_of_db_time=ratio(own, share_of), waiting_sessions=ratio(own, seconds))
+    return judged.model_copy(update={"impact": impact, "surfaces": surfaces})
 
 
 def _anybody_seen(delta: Delta) -> bool:

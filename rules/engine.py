@@ -18,11 +18,11 @@ from rules.cost import (
     TENTH,
     anything_read,
     cost_is_open,
+    costing_nothing_again,
     costs_nothing,
     largest_use,
     other_wait,
     overall_gate,
-    small_cost,
     still_stands,
     surface_impacts,
     totals_without_waits,
@@ -45,7 +45,6 @@ from rules.model import (
     Diagnosis,
     DiagnosisBasis,
     Finding,
-    Impact,
     OtherWait,
     RuledOut,
     Severity,
@@ -118,9 +117,9 @@ def held(
     if isinstance(change, NotComparable) or not change.steady or change.missing != before.missing:
         return None
     if before.judged.severity is Severity.INFO:
-        impact = None if change.confirmations else small_cost(change, before.judged)
+        told = None if change.confirmations else costing_nothing_again(change, before.judged)
         again = Judgement(change, None, usual, None, before.gaps)
-        return Examination(None, again, before.judged, impact) if impact else None
+        return Examination(None, again, before.judged, told) if told else None
     gaps = gaps_of(change, all_named=not before.gaps)
     verdict = Judgement(change, None, usual, caches, gaps).held(before) if gaps.keys() == before.gaps.keys() else None
     return Examination(verdict, Judgement(change, None, usual, None, gaps), before.judged) if verdict else None
@@ -134,11 +133,11 @@ class Examination:
         verdict: Diagnosis | None,
         judgement: "Judgement | None" = None,
         judged: Diagnosis | None = None,
-        impact: Impact | None = None,
+        told: Diagnosis | None = None,
     ) -> None:
-        """Without a judgement the verdict is the complete diagnosis. One with a small `impact` is made when somebody asks."""
-        self._verdict, self._judgement, self._impact, self._judged = verdict, judgement, impact, judged
-        self.gated = impact is not None
+        """Without a judgement the verdict is the complete diagnosis. `told` stands for one that is made when somebody asks."""
+        self._verdict, self._judgement, self._told, self._judged = verdict, judgement, told, judged
+        self.gated = told is not None
         """Whether the gate stayed shut: nothing cost anything, and nobody made a verdict of the poll yet."""
 
     @property
@@ -148,13 +147,8 @@ class Examination:
 
     @property
     def told(self) -> Diagnosis:
-        """The verdict. While the gate stays shut it is that of an earlier poll, which finds the same, until somebody asks."""
-        return self.judged if self.gated else self.verdict
-
-    @property
-    def impact(self) -> Impact | None:
-        """What the row cache cost."""
-        return self._impact or self.verdict.impact
+        """The verdict. Where the gate stayed shut that of an earlier poll with the costs of this one, which finds the same."""
+        return self._told or self.verdict
 
     @cached_property
     def verdict(self) -> Diagnosis:

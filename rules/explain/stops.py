@@ -119,7 +119,11 @@ def _lock_waits(context: SignalContext) -> Step:
     if row is None:
         unknown = context.why_unknown("v$system_event", "time_waited_micro")
         return _unknown_step("hot wait", f"Cannot tell how long {event} was waited for", unknown)
-    waits, waited = number(row.get("total_waits")) or 0.0, (number(row.get("time_waited_micro")) or 0.0) / 1e6
+    waits, waited = number(row.get("total_waits")), (number(row.get("time_waited_micro")) or 0.0) / 1e6
+    time = Figure(name="time waited", value=waited, unit="s", of="v$system_event")
+    if waits is None:
+        said = f"{event}: {waited:,.1f} s {over(context.delta.basis)}. How many waits is not known."
+        return Step(step="hot wait", statement=said, figures=(time,))
     average = f", {waited / waits * 1000:,.1f} ms each" if waits else ""
     own = number(row.get("total_waits_fg"))
     foreground = (
@@ -128,10 +132,7 @@ def _lock_waits(context: SignalContext) -> Step:
     return Step(
         step="hot wait",
         statement=f"{event}: {count(waits)} waits{foreground} and {waited:,.1f} s {over(context.delta.basis)}{average}.",
-        figures=(
-            Figure(name="waits", value=int(waits), unit="waits", of="v$system_event"),
-            Figure(name="time waited", value=waited, unit="s", of="v$system_event"),
-        ),
+        figures=(Figure(name="waits", value=int(waits), unit="waits", of="v$system_event"), time),
     )
 
 

@@ -334,6 +334,10 @@ def caches(context: SignalContext, subject: Subject, column: str) -> SignalValue
         total = context.sum_of(rows, column)
         return context.why_unknown("v$rowcache", column) if total is None else Known(total)
     names = " or ".join(subject.caches)
+    if context.printed and not any("gets" in row for row in context.delta.rows("v$rowcache")):
+        return context.why_unknown(
+            "v$rowcache", column
+        )  # an ASH report names the cache of the waits, and counts nothing
     if context.printed and column in LEVELS:
         return Unknown("v$rowcache", f"the report has no row of {names}, because there were no requests", SCRIPT)
     if context.printed or context.lists_every_cache:

@@ -534,9 +534,7 @@ class DatabaseSettings(Strict):
     def _gentle(cls, interval: float | None, info: ValidationInfo) -> float | None:
         scripted = str(info.data.get("dsn")).startswith(DEMO)
         if interval is not None and interval < SHORTEST_REAL_INTERVAL and not scripted:
-            raise ValueError(
-                f"interval of {info.data.get('name')} is {interval:g} s; a real database is polled no more often than every 10 s"
-            )
+            raise ValueError(f"interval is {interval:g} s; a real database is polled no more often than every 10 s")
         return interval
 
 

@@ -480,7 +480,7 @@ class MonitoredDatabase:
     def take(self, published: Published) -> None:
         """Store the result of a poll. It ends a failure before it. What cannot be put in short is not shown: pages of all
         databases would end by it."""
-        delta, impact, lasting = published.delta, published.examined.impact, self.episodes.open
+        delta, impact, lasting = published.delta, published.examined.told.impact, self.episodes.open
         seconds, share = delta.basis.seconds if delta else None, impact.share_of_db_time if impact else None
         self._summed = None  # the verdict of a gated poll is made when somebody asks
         if not published.examined.gated:

@@ -221,7 +221,7 @@ def record_of(
         return None
     delta = poll_record.change if poll_record and isinstance(poll_record.change, Delta) else None
     gap = poll_record.change if poll_record and isinstance(poll_record.change, NotComparable) else None
-    impact = poll_record.examined.impact if poll_record and poll_record.examined else verdict.impact
+    impact = poll_record.examined.told.impact if poll_record and poll_record.examined else verdict.impact
     stored = poll_record.examined.diagnosis if complete and poll_record and poll_record.examined else verdict
     episodes = poll_record.episodes if poll_record else ()
     whole, before = True, False

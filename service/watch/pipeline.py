@@ -42,9 +42,9 @@ class PollContext:
     blockers: Callable[[Snapshot, Connection], Mapping[str, Reading] | None] = lambda *_: None
     """Reads who holds what sessions hang on."""
     rarely: Mapping[str, Reading] | None = None
-    """What is read once an hour,"""
+    """What is read once an hour."""
     changed: Mapping[str, Reading] | None = None
-    """and what is known of the last reading of changes."""
+    """What is known of the last reading of changes."""
     holds: Callable[[], bool] = lambda: True
     """Whether the database is still ours."""
     grouping: Grouping | None = None
@@ -152,22 +152,20 @@ def examined_poll(
 def publish(watched: MonitoredDatabase, judged: Published, poll_seconds: float) -> Published:
     """The outcome of a poll with its changes of episodes. Its metrics are made when somebody scrapes them."""
     last, snapshot, examined = watched.published, judged.snapshot, judged.examined
-    changes, lasting = (
-        tuple(watched.episodes.update(examined.told, examined.open_causes)),
-        watched.episodes.open,
-    )
+    began_or_ended = tuple(watched.episodes.update(examined.told, examined.open_causes))
+    lasting = watched.episodes.open
     same_start = last is not None and same_life(snapshot.instance, last.snapshot.instance)
     caches = judged.map.after(last.map) if last is not None and same_start else judged.map
     if caches.lasts and examined.told.severity is Severity.INFO and not examined.gated:
         caches = caches.bare  # it is the map of the next polls too
 
     def rendering() -> Mapping[str, bytes]:
-        return render(watched.settings, snapshot, caches, examined.verdict, lasting)
+        return render(watched.settings, snapshot, caches, examined.verdict if lasting else examined.told, lasting)
 
     if last is not None:  # a scrape once a minute would miss three of four polls, so each counts for its part of one
         part = min(1.0, (watched.pace or watched.interval) / 60)
         poll_seconds = part * poll_seconds + (1 - part) * last.poll_seconds
-    return replace(judged, map=caches, render=rendering, episode_changes=changes, poll_seconds=poll_seconds)
+    return replace(judged, map=caches, render=rendering, episode_changes=began_or_ended, poll_seconds=poll_seconds)
 
 
 def poll_record(

@@ -114,7 +114,7 @@ REFUSED = {
     "databases: [{name: '<b>', dsn: h/s}]": "databases[0].name",
     "databases: [{name: a, dsn: h/s}, {name: a, dsn: h/t}]": "two databases are named a",
     "databases:": "databases: must be a list: one entry per line",
-    "databases: [{name: a, dsn: h/s, interval: 9s}]": f"interval of a {TOO_OFTEN}",
+    "databases: [{name: a, dsn: h/s, interval: 9s}]": f"databases[0].interval: interval {TOO_OFTEN}",
     "defaults: {interval: 9s}": f"interval {TOO_OFTEN}",
     "defaults: {interval: 0}": "defaults",
     "defaults: {interval: .nan}": "defaults",

@@ -35,6 +35,12 @@ def test_report_that_was_sent_is_answered_as_its_check_says(name: str) -> None:
     assert re.search(always, all_, re.MULTILINE | re.IGNORECASE), all_
 
 
+def test_what_an_ash_report_does_not_count_rules_nothing_out() -> None:
+    (entry,) = diagnose_data((SENT / "f20-ash-report.txt").read_bytes(), "ash.txt").diagnosed
+    assert not [one for one in entry.diagnosis.ruled_out if one.value == 0], "it names the cache, and counts no requests"
+    assert "0 waits" not in as_text([entry], verbose=True)
+
+
 EVERY = sorted(path.name for path in REPORTS.iterdir() if path.suffix in (".txt", ".html"))
 
 

@@ -85,5 +85,7 @@ def test_gate_is_shut_only_where_a_judgement_finds_nothing(noise: float, every: 
                 assert published.delta is not None
                 judged, shut = examine(published.delta).verdict, shut + 1
                 assert judged.severity is published.verdict.severity is Severity.INFO, seed
-                assert judged.impact == published.examined.impact == published.verdict.impact, seed
+                told = published.examined.told
+                assert judged.impact == told.impact == published.verdict.impact, seed
+                assert judged.surfaces == told.surfaces == published.verdict.surfaces, seed
     assert shut >= len(drawn) / 5
