@@ -193,11 +193,10 @@ BUILT: Mapping[str, Callable[[], Iterable[str | bytes]]] = {
     'collectors.reports.read: f"^[^\\\\S\\': lambda: [read._any_of(tuple(read._TITLES)).pattern],
     "collectors.reports.read: f'\\\\b{whi": lambda: [rf"\b{which}\b" for which in read.PERIODS],
     "collectors.sqlplus.script: f'(?<![\\\\": lambda: [r"(?<![\w$#])sid(?![\w$#])"],
-    "rules.hangs.knowledge: each.name": lambda: [each.name for each in knowledge().processes],
+    "rules.hangs.action: each.name": lambda: [each.name for each in knowledge().processes],
     "rules.remedy: f'(?<![\\\\": lambda: [r"(?<![\w$#])v\$latch(?![\w$#])"],
     "service.cli.main: said": lambda: [said for said, _ in cli._PLAIN],
     "service.intake.inputs: each['sig": lambda: [sign.pattern for sign, _ in inputs._kinds()],
-    "service.web.api.common: pattern": list,  # of our own schemas, on our own words
     "service.web.pages.layout: f\"({'|'.j": lambda: ["(OWNER|NAME)"],
 }
 """Calls of `re` with a pattern that is made at run time → such patterns."""

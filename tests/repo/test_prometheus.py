@@ -52,7 +52,7 @@ ALERT_NAMES = sorted({rule["alert"] for rule in ALERTS})
 def run(tool: str, *arguments: str, folder: Path = FOLDER) -> str:
     """The output of a tool. If the tool fails, the test fails with that output."""
     need(tool, {"amtool": "prometheus-alertmanager"}.get(tool, "prometheus"))
-    done = subprocess.run([tool, *arguments], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([tool, *arguments], cwd=folder, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, f"{tool} {' '.join(arguments)}\n{done.stdout}{done.stderr}"
     return done.stdout
 
