@@ -37,7 +37,9 @@ def test_report_that_was_sent_is_answered_as_its_check_says(name: str) -> None:
 
 def test_what_an_ash_report_does_not_count_rules_nothing_out() -> None:
     (entry,) = diagnose_data((SENT / "f20-ash-report.txt").read_bytes(), "ash.txt").diagnosed
-    assert not [one for one in entry.diagnosis.ruled_out if one.value == 0], "it names the cache, and counts no requests"
+    assert not [one for one in entry.diagnosis.ruled_out if one.value == 0], (
+        "it names the cache, and counts no requests"
+    )
     assert "0 waits" not in as_text([entry], verbose=True)
 
 
