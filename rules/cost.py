@@ -252,7 +252,7 @@ def costing_nothing_again(delta: Delta, judged: Diagnosis) -> Diagnosis | None:
         for surface, cost in costs
     )
     impact = Impact(share_of_db_time=ratio(own, share_of), waiting_sessions=ratio(own, seconds))
-    return judged.model_copy(update={"impact": impact, "surfaces": surfaces})
+    return judged.model_copy(update={"impact": impact, "surfaces": surfaces, "waiting": (), "who": ()})
 
 
 def _anybody_seen(delta: Delta) -> bool:
