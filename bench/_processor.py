@@ -6,7 +6,7 @@ from pathlib import Path
 
 def spent(server: int | None) -> float:
     """Seconds of this process, and of a PostgreSQL by the id of its first process."""
-    return time.process_time() + (0.0 if server is None else sum(map(_of_process, _family(server))))
+    return time.process_time() + (0.0 if server is None else sum(map(spent_by, _family(server))))
 
 
 def _family(first: int) -> list[int]:
@@ -24,8 +24,10 @@ def _family(first: int) -> list[int]:
     return family
 
 
-def _of_process(process: int) -> float:
+def spent_by(process: int) -> float:
+    """Seconds of all threads of another process. Zero of one that has ended."""
     try:
-        return int(Path(f"/proc/{process}/schedstat").read_text().split()[0]) / 1e9
+        threads = [each.read_text() for each in Path(f"/proc/{process}/task").glob("*/schedstat")]
     except OSError:
         return 0.0
+    return sum(int(each.split()[0]) for each in threads) / 1e9

@@ -16,7 +16,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from socket import socket
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
@@ -25,6 +24,7 @@ from rich.table import Table
 
 from bench._options import parser
 from bench.capacity import at
+from tests.ports import free_port
 
 TINY = "--databases 200 --hours 0.1 --rounds 1 --interval 1"
 PROGRAMS = ("victoria-metrics", "vmalert")
@@ -61,7 +61,7 @@ def figures(options: Sequence[str] = ()) -> Group:
         return Group(panels, costs)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="latchscope-bench-")))
-        url, alerting = (f"http://127.0.0.1:{_free_port()}" for _ in range(2))
+        url, alerting = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
         words = [f"-storageDataPath={folder}/data", "-search.latencyOffset=0s", "-retentionPeriod=1y"]
         engine = stack.enter_context(_running(["victoria-metrics", *words], url, folder))
         loaded = _load(url, given.databases, given.hours * 3600)
@@ -252,9 +252,3 @@ def _running(words: Sequence[str], url: str, folder: Path) -> "Iterator[subproce
     finally:
         process.terminate()
         process.wait(120)
-
-
-def _free_port() -> int:
-    with socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])

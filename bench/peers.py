@@ -11,7 +11,6 @@ import os
 import random
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from rich.table import Table
 
 from bench._options import parser
 from bench._peers_standin import DATABASES, VIEWS, plain
+from bench._processor import spent_by
 from bench.poll import TOGETHER, Clock, TimedKeeper, floor
 from collectors.model import Binds, ColumnKind
 from collectors.oracle import ConnectTarget, OracleConnection, prepare
@@ -40,6 +40,7 @@ from service.store.repository import Repository
 from service.store.rows import batched
 from service.watch.pipeline import PollContext, run_poll
 from tests.oracle_standin.scripted import PASSWORD, USER
+from tests.ports import free_port
 
 TINY = "--turns 1 --polls 2"
 HEALTHY = DATABASES[0]
@@ -188,7 +189,7 @@ class Peer:
         """Its process with its own folder, once it answers with figures of every view."""
         home = folder / self.option
         home.mkdir()
-        listens = _free_port()
+        listens = free_port()
         for name, content in self.files(port, listens).items():
             (home / name).write_text(content if isinstance(content, str) else yaml.safe_dump(content))
         program = shutil.which(path) or path
@@ -212,11 +213,6 @@ class Peer:
                 process.kill()
 
 
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])
-
-
 def _scraped(url: str) -> bool:
     """Whether a scrape has figures of every view, not only their descriptions."""
     try:
@@ -229,16 +225,10 @@ def _scraped(url: str) -> bool:
 
 def _scrapes(process: int, url: str, count: int) -> float:
     """Seconds of processor of another process for each scrape."""
-    began = _of(process)
+    began = spent_by(process)
     for _ in range(count):
         assert _scraped(url)
-    return (_of(process) - began) / count
-
-
-def _of(process: int) -> float:
-    """Seconds of processor that a process has taken, all threads."""
-    ran = Path(f"/proc/{process}/task").glob("*/schedstat")
-    return sum(int(each.read_text().split()[0]) for each in ran) / 1e9
+    return (spent_by(process) - began) / count
 
 
 def _memory(process: int) -> float:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from collectors.model import ROW_CACHE_LATCH, Basis, Changes, Delta, Missing, Row
+from collectors.model import ROW_CACHE_LATCH, ROW_CACHE_LOCK_EVENT, Basis, Changes, Delta, Missing, Row
 from collectors.registry import collectors
 from rules.context import SignalContext
 from rules.model import Diagnosis
@@ -120,3 +120,17 @@ def no_grant(view: str) -> Missing:
 def steps_of(got: Diagnosis) -> Mapping[str, str]:
     """The steps of a walk by name."""
     return {step.step: step.statement for step in got.steps}
+
+
+def waiting_for_the_lock(*seconds: float, p1: int | None = 3, met: int | None = None) -> list[Row]:
+    """Sessions that have waited this long for the row cache lock. `met`: how many the look counted, if not these."""
+    return [
+        {
+            "sid": sid,
+            "event": ROW_CACHE_LOCK_EVENT,
+            "p1": p1,
+            "wait_time_micro": waited * 1e6,
+            "met": met or len(seconds),
+        }
+        for sid, waited in enumerate(seconds)
+    ]

@@ -24,7 +24,7 @@ from rules.engine import diagnose
 from rules.explain.notes import notes as notes_of
 from rules.explain.stops import stops
 from rules.model import ChainLink, Step
-from tests.rules.contexts import INTERVAL, SICK, TOTALS, delta_of
+from tests.rules.contexts import INTERVAL, SICK, TOTALS, delta_of, waiting_for_the_lock
 from tests.rules.rich import LATCH_WAIT, RICH, waiters
 
 Views = Mapping[str, Sequence[Row]]
@@ -167,16 +167,7 @@ def time_of(cpu: float | None = None, **waited: float) -> Delta:
 
 def hung(*seconds: float, p1: int | None = 3, waits: int = 0, met: int | None = None) -> Delta:
     """The sick instance with sessions that have waited this long for the lock, and this many waits that ended."""
-    rows: list[Row] = [
-        {
-            "sid": sid,
-            "event": ROW_CACHE_LOCK_EVENT,
-            "p1": p1,
-            "wait_time_micro": waited * 1e6,
-            "met": met or len(seconds),
-        }
-        for sid, waited in enumerate(seconds)
-    ]
+    rows = waiting_for_the_lock(*seconds, p1=p1, met=met)
     return sick(system_event=[event(ROW_CACHE_LOCK_EVENT, waits, 0)], waiting_sessions=rows)
 
 

@@ -19,7 +19,7 @@ from rules.model import Diagnosis
 from rules.remedy import Confirmation
 from tests.paths import ROOT
 from tests.rules.case_files import delta_of_case
-from tests.rules.contexts import SICK, context_of, delta_of
+from tests.rules.contexts import SICK, context_of, delta_of, waiting_for_the_lock
 from tests.rules.rich import RICH
 
 
@@ -99,16 +99,7 @@ def test_headline_names_what_fits_best_where_no_cache_has_a_name() -> None:
 
 def hung(*seconds: float, p1: int | None = 3, waits: int = 0, met: int | None = None, **more: object) -> SignalContext:
     """The sick instance with sessions that have waited this long for the lock, and this many waits that ended."""
-    rows: list[Row] = [
-        {
-            "sid": sid,
-            "event": ROW_CACHE_LOCK_EVENT,
-            "p1": p1,
-            "wait_time_micro": waited * 1e6,
-            "met": met or len(seconds),
-        }
-        for sid, waited in enumerate(seconds)
-    ]
+    rows = waiting_for_the_lock(*seconds, p1=p1, met=met)
     events: list[Row] = [{"event": ROW_CACHE_LOCK_EVENT, "total_waits": waits, "time_waited_micro": 0}]
     return context_of({**SICK, "v$system_event": events, "waiting_sessions": rows}, **more)
 
