@@ -313,14 +313,9 @@ TENTH = 0.1
 
 def troubles(context: SignalContext, findings: Sequence[Finding]) -> tuple[Trouble, ...]:
     """What costs something, by surface and cache; the most expensive first. Together they are what these surfaces lost."""
-    last, found = vars(context).get("troubles", (None, ()))
-    if last is findings:  # a headline asks several times
-        return tuple(found)
     loud = [finding for finding in findings if finding.severity is not Severity.INFO]
     costly = [trouble for surface in context.surfaces for trouble in _on(context, surface, loud)]
-    found = tuple(sorted(costly, key=lambda trouble: -(trouble.share_of_db_time or trouble.waiting_sessions or 0.0)))
-    vars(context)["troubles"] = findings, found
-    return found
+    return tuple(sorted(costly, key=lambda trouble: -(trouble.share_of_db_time or trouble.waiting_sessions or 0.0)))
 
 
 def _on(context: SignalContext, surface: Surface, findings: Sequence[Finding]) -> Iterator[Trouble]:

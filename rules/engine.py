@@ -235,7 +235,7 @@ class Judgement:
         verdict, context = self._judged_whole, self._context
         lists, instead = shortlists(*self.weighed, verdict.troubles)
         findings = tuple(one.model_copy(update={"other": instead.get(one.cause)}) for one in verdict.findings)
-        described = walk(context, findings, verdict.severity, self.usual)
+        described = walk(context, findings, verdict.troubles, verdict.severity, self.usual)
         reasons = {
             "findings": findings,
             "shortlist": lists,
@@ -297,7 +297,8 @@ class Judgement:
         severity = severity_by_cost(context, self._judged, findings)
         other = other_wait(context)
         undecided = [(self._judged[verdict.cause], verdict) for verdict in open_causes]
-        sentence = headline(context, findings, self.usual, undecided, other, severity)
+        found = troubles(context, findings)
+        sentence = headline(context, findings, found, self.usual, undecided, other, severity)
         return Diagnosis(
             database=self.delta.database,
             release=self.delta.release,
@@ -310,7 +311,7 @@ class Judgement:
             impact=whole_impact(context, findings),
             other_wait=other,
             surfaces=surface_impacts(context),
-            troubles=troubles(context, findings),
+            troubles=found,
             steps=(),
             findings=findings,
             ruled_out=(),

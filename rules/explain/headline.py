@@ -17,7 +17,6 @@ from rules.cost import (
     latch_free_cost,
     row_cache_gate,
     totals_without_waits,
-    troubles,
     unseen_waiters,
 )
 from rules.explain.story import costs, in_words, screen
@@ -135,11 +134,11 @@ def waiting_groups(context: SignalContext) -> tuple[WaitingGroup, ...]:
 # Several troubles at once, in the headline and in the steps: those beside the first finding.
 
 
-def others(context: SignalContext, findings: Sequence[Finding]) -> list[Trouble]:
+def others(troubles: Sequence[Trouble], findings: Sequence[Finding]) -> list[Trouble]:
     """The troubles that the first finding does not explain: those of a warning, and of a notice if one cache has no cause."""
     first = findings[0].cause if findings and findings[0].severity is not Severity.INFO else None
     dear = []
-    for trouble in troubles(context, findings):
+    for trouble in troubles:
         worse = severity_of(trouble) or Severity.INFO
         least = Severity.WARNING if trouble.causes or not trouble.cache else Severity.NOTICE
         if worse.rank >= least.rank or (first is None and trouble.surface == "result-cache"):
@@ -150,18 +149,18 @@ def others(context: SignalContext, findings: Sequence[Finding]) -> list[Trouble]
     return [trouble for trouble in dear if first not in trouble.causes]
 
 
-def beside(context: SignalContext, findings: Sequence[Finding]) -> str | None:
+def beside(troubles: Sequence[Trouble], findings: Sequence[Finding]) -> str | None:
     """The part of the first finding, and the other troubles in a few words. None without any."""
-    names = _others_in_words(context, findings)
+    names = _others_in_words(troubles, findings)
     first = findings[0].cause if findings else None
-    own = [trouble for trouble in troubles(context, findings) if first in trouble.causes and trouble.cache]
+    own = [trouble for trouble in troubles if first in trouble.causes and trouble.cache]
     has = " and ".join(f"{trouble.cache} {costs(trouble)}" for trouble in own)
     return f"{has}, beside it {names}" if names and has else f"beside it {names}" if names else None
 
 
-def _others_in_words(context: SignalContext, findings: Sequence[Finding]) -> str:
+def _others_in_words(troubles: Sequence[Trouble], findings: Sequence[Finding]) -> str:
     return " and ".join(
-        in_words(trouble, findings) for trouble in others(context, findings)[:3]
+        in_words(trouble, findings) for trouble in others(troubles, findings)[:3]
     )  # story and page have all
 
 
@@ -189,6 +188,7 @@ OpenCauses = Sequence[tuple[Cause, OpenCause]]
 def headline(
     context: SignalContext,
     findings: Sequence[Finding],
+    troubles: Sequence[Trouble],
     usual: Mapping[str, UsualRange],
     open_causes: OpenCauses = (),
     other: OtherWait | None = None,
@@ -198,7 +198,7 @@ def headline(
 
     A contradiction in the figures comes first, then what the file lost: with that a row cache that seems harmless may not be.
     """
-    sentence = _headline(context, findings, usual, open_causes, other)
+    sentence = _headline(context, findings, troubles, usual, open_causes, other)
     if impossible := contradictions(context.delta):
         return f"The figures contradict each other: {impossible[0]}; as far as they go: {within(sentence)}"
     if not context.delta.lost or sentence.startswith(CANNOT_TELL):
@@ -224,6 +224,7 @@ def _traced(context: SignalContext) -> str | None:
 def _headline(
     context: SignalContext,
     findings: Sequence[Finding],
+    troubles: Sequence[Trouble],
     usual: Mapping[str, UsualRange],
     open_causes: OpenCauses,
     other: OtherWait | None,
@@ -239,25 +240,25 @@ def _headline(
         why = context.delta.lost or "they could not be read"
         return f"Cannot tell: it takes latches, mutexes, dictionary caches or wait events, and {why}"
     harmless = all(finding.severity is Severity.INFO for finding in findings)
-    dear_elsewhere = harmless and (bool(others(context, findings)) or latch_free_cost(context) is not None)
+    dear_elsewhere = harmless and (bool(others(troubles, findings)) or latch_free_cost(context) is not None)
     if findings and not unexplained and not dear_elsewhere and not (harmless and cost_is_open(context)):
         top = findings[0]
         stuck = hang_sentence(context, (top.surface,)) if top.severity is not Severity.INFO else None
         cost = _cost(context, usual, top.surface)
         larger = larger if harmless else None
-        return "; ".join(filter(None, (_named(top, stuck is None), larger, stuck, cost, beside(context, findings))))
+        return "; ".join(filter(None, (_named(top, stuck is None), larger, stuck, cost, beside(troubles, findings))))
     if unexplained:
         stuck = hang_sentence(context)
         if stuck:
             return f"{stuck}; {_cost(context, usual)}; {_why_unexplained(context, open_causes)}"
         cost = _untold_cost(context) if context.gate is None and cost_is_open(context) else _cost(context, usual)
-        parts = (cost + _where(context), at_once(context), beside(context, findings))
+        parts = (cost + _where(context), at_once(context), beside(troubles, findings))
         return sentence("; ".join(filter(None, (*parts, _why_unexplained(context, open_causes)))))
     if cost_is_open(context) or totals_without_waits(context):
-        return "; ".join(filter(None, (_untold_cost(context), beside(context, findings))))
+        return "; ".join(filter(None, (_untold_cost(context), beside(troubles, findings))))
     quiet = within(screen("quiet").title) if nobody_looked(context) else UNTOUCHED * (not context.delta.lost)
     nothing = f"{_cost(context, usual)}{_not_looked(context)}"
-    elsewhere = _others_in_words(context, findings)
+    elsewhere = _others_in_words(troubles, findings)
     return sentence("; ".join(filter(None, (larger, elsewhere, quiet, nothing))))
 
 

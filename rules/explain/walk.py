@@ -40,6 +40,7 @@ from rules.model import (
     Severity,
     Step,
     Surface,
+    Trouble,
     WaiterGroup,
 )
 from rules.signals import SIGNALS
@@ -57,7 +58,11 @@ CHAIN_ORDER = get_args(LinkKind)
 
 
 def walk(
-    context: SignalContext, findings: Sequence[Finding], severity: Severity, usual: Mapping[str, UsualRange]
+    context: SignalContext,
+    findings: Sequence[Finding],
+    troubles: Sequence[Trouble],
+    severity: Severity,
+    usual: Mapping[str, UsualRange],
 ) -> Walk:
     """The walk as far as it leads. Its cause and remedy are those of the first finding."""
     top = findings[0] if findings and findings[0].severity is not Severity.INFO else None
@@ -76,7 +81,7 @@ def walk(
         _where_the_time_went(context) if severity is Severity.INFO else _largest_wait(context),
     )
     steps = [*(stop.step for stop in (hang, *blockers, *first)), *beside, *causes]
-    for trouble in others(context, findings):
+    for trouble in others(troubles, findings):
         its_own = context if trouble.child is None else context.focused_on(trouble.child)
         steps += [stop.step for stop in stops(its_own, trouble.surface, None, usual)]
         explains = next((finding for finding in findings if finding.cause in trouble.causes), None)
